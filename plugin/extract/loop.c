@@ -1,0 +1,482 @@
+/*
+ * Loop headers: for (i = lo; i < hi; i += step) as an axis with affine inequalities.
+ *
+ * In: a ForStmt. Out: a LOOP node, its axis, facts. The mathematics of the bounds is what C does as long as the
+ * counter and both sides of the comparison keep their values: shown by induction over the iterations, from the first value and from
+ * value -> value + step, with facts where the types could wrap.
+ */
+#include "plugin/extract/build.h"
+
+typedef struct header {
+    CXCursor cursor, init, cond, step_at, body;
+    ctune_var *var;
+    ctune_type type;
+    int64_t step;
+    int axis;
+    ctune_bound lo;
+    const ctune_aff *lo_aff[CTUNE_MAX_ALTERNATIVES];
+    const ctune_aff *value;       /* the counter, affine */
+    const ctune_poly *value_poly;
+    ctune_conds conds;            /* of the condition */
+    int n_sides;                  /* sides of comparisons whose range is to be shown */
+    ctune_int side[16];
+    CXCursor side_at[16];
+    bool is_ne;                   /* a != comparison: must not step over its end */
+    const ctune_aff *ne_distance; /* >= 0 at the start */
+} header;
+
+/* ---- parts of the header ------------------------------------------------------------------------------------- */
+
+static bool read_init(ctune_build *b, header *h, CXCursor at) {
+    ctune_kids kids = ctune_cx_kids(b->arena, at);
+    CXCursor decl = clang_getNullCursor();
+    if (ctune_cx_kind(at) == CXCursor_DeclStmt) {
+        if (kids.n > 1) {
+            return ctune_build_refuse(b, CTUNE_REFUSE_SEVERAL_COUNTERS, at, "'%s' declares %d variables",
+                                      ctune_build_text(b, at), kids.n);
+        }
+        ctune_kids exprs = kids.n == 1 ? ctune_cx_exprs(b->arena, kids.at[0]) : kids;
+        if (kids.n == 1 && exprs.n > 0) {
+            decl = kids.at[0];
+            h->init = exprs.at[exprs.n - 1];
+        }
+    } else if (clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_Comma) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_SEVERAL_COUNTERS, at, "'%s' sets several variables",
+                                  ctune_build_text(b, at));
+    } else if (clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_Assign && kids.n == 2) {
+        CXCursor left = ctune_cx_strip(b->arena, kids.at[0]);
+        if (ctune_cx_kind(left) != CXCursor_DeclRefExpr) {
+            return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_ADDRESS, at, "'%s' is no local variable",
+                                      ctune_build_text(b, left));
+        }
+        decl = ctune_cx_decl(left);
+        h->init = kids.at[1];
+    }
+    h->var = clang_Cursor_isNull(decl) ? NULL : ctune_vars_find(b, decl);
+    if (h->var == NULL) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, at, "'%s' does not set a counter",
+                                  ctune_build_text(b, at));
+    }
+    return true;
+}
+
+static bool check_counter(ctune_build *b, header *h) {
+    ctune_var *var = h->var;
+    if (ctune_cx_is_pointer(var->type)) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, h->cursor,
+                                  "the pointer '%s' is the loop counter", var->name);
+    }
+    if (!ctune_type_check(b, var->type, h->cursor)) {
+        return false;
+    }
+    h->type = ctune_cx_type(var->type);
+    if (h->type >= CTUNE_F16) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_TYPE, h->cursor, "the counter '%s' is a %s",
+                                  var->name, ctune_type_get(h->type)->c_name);
+    }
+    if (!var->is_automatic || var->is_address_taken) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_ADDRESS, h->cursor,
+                                  "the counter '%s' can be changed through memory", var->name);
+    }
+    if (var->value != NULL || ctune_vars_count_writes(b, h->body, var) > 0) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRITTEN, h->cursor,
+                                  "the counter '%s' is assigned in the loop", var->name);
+    }
+    return true;
+}
+
+static bool is_counter(ctune_build *b, const header *h, CXCursor cursor) {
+    cursor = ctune_cx_strip(b->arena, cursor);
+    for (int i = 0; i < 4 && ctune_cx_kind(cursor) == CXCursor_UnexposedExpr; i++) {
+        ctune_kids kids = ctune_cx_exprs(b->arena, cursor); /* promotion of a narrow counter */
+        if (kids.n == 1) {
+            cursor = ctune_cx_strip(b->arena, kids.at[0]);
+        }
+    }
+    return ctune_cx_kind(cursor) == CXCursor_DeclRefExpr &&
+           clang_equalCursors(ctune_cx_decl(cursor), h->var->decl);
+}
+
+/* The constant that `cursor` adds to the counter. */
+static bool read_amount(ctune_build *b, header *h, CXCursor cursor, int sign) {
+    ctune_int amount = ctune_affine_get(b, cursor);
+    int64_t value;
+    if (amount.poly == NULL) {
+        return false;
+    }
+    if (!ctune_poly_is_const(amount.poly, &value) || value == 0 || value > 1000000 ||
+        value < -1000000) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_STEP_NOT_CONSTANT, cursor,
+                                  "the step '%s' is no constant other than 0",
+                                  ctune_build_text(b, cursor));
+    }
+    h->step = sign * value;
+    return true;
+}
+
+static bool read_step(ctune_build *b, header *h, CXCursor at) {
+    at = ctune_cx_strip(b->arena, at);
+    ctune_kids kids = ctune_cx_exprs(b->arena, at);
+    enum CXUnaryOperatorKind unary = clang_getCursorUnaryOperatorKind(at);
+    enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(at);
+    if (op == CXBinaryOperator_Comma) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_SEVERAL_COUNTERS, at,
+                                  "'%s' changes several variables", ctune_build_text(b, at));
+    }
+    bool is_ours = kids.n > 0 && is_counter(b, h, kids.at[0]);
+    if (is_ours && (unary == CXUnaryOperator_PostInc || unary == CXUnaryOperator_PreInc)) {
+        h->step = 1;
+        return true;
+    }
+    if (is_ours && (unary == CXUnaryOperator_PostDec || unary == CXUnaryOperator_PreDec)) {
+        h->step = -1;
+        return true;
+    }
+    if (is_ours && kids.n == 2 &&
+        (op == CXBinaryOperator_AddAssign || op == CXBinaryOperator_SubAssign)) {
+        return read_amount(b, h, kids.at[1], op == CXBinaryOperator_AddAssign ? 1 : -1);
+    }
+    if (is_ours && op == CXBinaryOperator_Assign) { /* i = i + c, i = c + i, i = i - c */
+        CXCursor sum = kids.at[1];
+        for (int i = 0; i < 4 && ctune_cx_kind(sum) != CXCursor_BinaryOperator; i++) {
+            ctune_kids inner = ctune_cx_exprs(b->arena, sum);
+            sum = inner.n == 1 ? inner.at[0] : sum;
+        }
+        ctune_kids terms = ctune_cx_exprs(b->arena, sum);
+        enum CXBinaryOperatorKind sign = clang_getCursorBinaryOperatorKind(sum);
+        bool is_sum = terms.n == 2 && (sign == CXBinaryOperator_Add || sign == CXBinaryOperator_Sub);
+        if (is_sum && is_counter(b, h, terms.at[0])) {
+            return read_amount(b, h, terms.at[1], sign == CXBinaryOperator_Add ? 1 : -1);
+        }
+        if (is_sum && sign == CXBinaryOperator_Add && is_counter(b, h, terms.at[1])) {
+            return read_amount(b, h, terms.at[0], 1);
+        }
+    }
+    return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, at,
+                              "'%s' does not add a constant to the counter '%s'",
+                              ctune_build_text(b, at), h->var->name);
+}
+
+/* ---- the axis ------------------------------------------------------------------------------------------------ */
+
+static bool read_start(ctune_build *b, header *h) {
+    h->lo = ctune_affine_bound(b, h->init, 1);
+    if (h->lo.n == 0) {
+        return false;
+    }
+    if (h->lo.n > 1 && h->step != 1) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_BOUND_NOT_AFFINE, h->init,
+                                  "'%s' starts a loop whose step is not 1",
+                                  ctune_build_text(b, h->init));
+    }
+    for (int i = 0; i < h->lo.n; i++) {
+        ctune_int lo = ctune_affine_cast(b, h->lo.value[i], h->type, h->init);
+        lo = ctune_affine_settle(b, lo, h->init);
+        h->lo_aff[i] = lo.poly == NULL ? NULL
+                                       : ctune_affine_form(b, lo.poly, CTUNE_REFUSE_BOUND_NOT_AFFINE,
+                                                           h->init);
+        if (h->lo_aff[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool make_axis(ctune_build *b, header *h) {
+    const char *name = ctune_build_name(b, h->var->name);
+    ctune_axis *axis = CTUNE_PUSH(b, b->axes);
+    if (axis == NULL || name == NULL) {
+        return false;
+    }
+    *axis = (ctune_axis){.name = name, .type = h->type, .c_name = h->var->name, .step = h->step};
+    h->axis = b->axes.n - 1;
+    h->value = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, h->step == 1 ? 1 : h->step);
+    if (h->step != 1) {
+        h->value = ctune_aff_add(b->arena, h->value, h->lo_aff[0]);
+    }
+    h->value_poly = ctune_poly_from_aff(b->arena, h->value);
+    return h->value_poly != NULL;
+}
+
+/* The axis' first value, for alternative k of the start. */
+static const ctune_aff *first(ctune_build *b, const header *h, int k) {
+    return h->step == 1 ? h->lo_aff[k] : ctune_aff_const(b->arena, 0);
+}
+
+/* ---- the condition ------------------------------------------------------------------------------------------- */
+
+static bool add_cond(ctune_build *b, header *h, const ctune_poly *poly, CXCursor at) {
+    const ctune_aff *aff = ctune_affine_form(b, poly, CTUNE_REFUSE_BOUND_NOT_AFFINE, at);
+    if (aff == NULL) {
+        return false;
+    }
+    if (h->conds.n == 16) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, at, "too many conditions");
+    }
+    h->conds.at[h->conds.n++] = aff;
+    return true;
+}
+
+static bool uses_axis(const ctune_poly *poly, int axis) {
+    for (int i = 0; i < poly->n; i++) {
+        for (int d = 0; d < poly->mono[i].degree; d++) {
+            if (poly->mono[i].atom[d].kind == CTUNE_TERM_AXIS && poly->mono[i].atom[d].id == axis) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Ranges of sides with the counter are shown later, of the others now. */
+static bool take_sides(ctune_build *b, header *h, ctune_bound *bound, CXCursor at) {
+    for (int i = 0; i < bound->n; i++) {
+        if (bound->value[i].is_exact) {
+            continue;
+        }
+        if (!uses_axis(bound->value[i].poly, h->axis)) {
+            bound->value[i] = ctune_affine_settle(b, bound->value[i], at);
+            if (bound->value[i].poly == NULL) {
+                return false;
+            }
+        } else if (h->n_sides < 16) {
+            h->side_at[h->n_sides] = at;
+            h->side[h->n_sides++] = bound->value[i];
+        } else {
+            return ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, at, "too many conditions");
+        }
+    }
+    return bound->n > 0;
+}
+
+static bool add_ne(ctune_build *b, header *h, ctune_bound *x, ctune_bound *y, CXCursor at) {
+    const ctune_poly *diff = ctune_poly_sub(b->arena, x->value[0].poly, y->value[0].poly);
+    const ctune_aff *distance = ctune_affine_form(b, diff, CTUNE_REFUSE_BOUND_NOT_AFFINE, at);
+    int64_t coef = distance == NULL ? 0 : ctune_aff_coef(distance, CTUNE_TERM_AXIS, h->axis);
+    if (coef > 0) {
+        distance = ctune_aff_scale(b->arena, distance, -1);
+    }
+    if (distance == NULL || coef < -1 || coef > 1 || coef == 0 || h->is_ne || h->lo.n > 1) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at,
+                                  "'%s' may be stepped over", ctune_build_text(b, at));
+    }
+    h->is_ne = true;
+    h->ne_distance = distance;
+    return add_cond(b, h, ctune_poly_from_aff(b->arena, ctune_aff_add_const(b->arena, distance, -1)),
+                    at);
+}
+
+static bool read_relation(ctune_build *b, header *h, CXCursor at, enum CXBinaryOperatorKind op,
+                          CXCursor left, CXCursor right) {
+    bool is_less = op == CXBinaryOperator_LT || op == CXBinaryOperator_LE;
+    bool is_more = op == CXBinaryOperator_GT || op == CXBinaryOperator_GE;
+    ctune_bound x = ctune_affine_bound(b, left, is_less ? 1 : is_more ? -1 : 0);
+    if (!take_sides(b, h, &x, left)) {
+        return false;
+    }
+    ctune_bound y = ctune_affine_bound(b, right, is_less ? -1 : is_more ? 1 : 0);
+    if (!take_sides(b, h, &y, right)) {
+        return false;
+    }
+    if (op == CXBinaryOperator_NE) {
+        return add_ne(b, h, &x, &y, at);
+    }
+    if (op == CXBinaryOperator_EQ) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at, "'%s' compares with ==",
+                                  ctune_build_text(b, at));
+    }
+    int64_t gap = op == CXBinaryOperator_LT || op == CXBinaryOperator_GT;
+    const ctune_bound *small = is_less ? &x : &y, *large = is_less ? &y : &x;
+    for (int i = 0; i < small->n; i++) {
+        for (int j = 0; j < large->n; j++) {
+            const ctune_poly *diff =
+                ctune_poly_sub(b->arena, large->value[j].poly, small->value[i].poly);
+            diff = ctune_poly_add(b->arena, diff, ctune_poly_const(b->arena, -gap));
+            if (!add_cond(b, h, diff, at)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool read_condition(ctune_build *b, header *h, CXCursor at) {
+    at = ctune_cx_strip(b->arena, at);
+    ctune_kids kids = ctune_cx_exprs(b->arena, at);
+    if (ctune_cx_has_effect(b->arena, at)) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at, "'%s' has a side effect",
+                                  ctune_build_text(b, at));
+    }
+    if (clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_LAnd && kids.n == 2) {
+        return read_condition(b, h, kids.at[0]) && read_condition(b, h, kids.at[1]);
+    }
+    enum CXBinaryOperatorKind op;
+    CXCursor left, right;
+    if (ctune_affine_relation(b, at, &op, &left, &right)) {
+        return read_relation(b, h, at, op, left, right);
+    }
+    if (ctune_cx_type(clang_getCursorType(at)) < CTUNE_F16 && is_counter(b, h, at)) { /* i: i != 0 */
+        ctune_bound x = ctune_affine_bound(b, at, 0), zero = x;
+        zero.value[0].poly = ctune_poly_const(b->arena, 0);
+        return take_sides(b, h, &x, at) && add_ne(b, h, &x, &zero, at);
+    }
+    return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at,
+                              "'%s' does not compare the counter with a bound",
+                              ctune_build_text(b, at));
+}
+
+static bool div_uses_axis(ctune_build *b, const ctune_aff *aff, int axis) {
+    for (int i = 0; i < aff->n_terms; i++) {
+        if (aff->terms[i].kind == CTUNE_TERM_DIV) {
+            const ctune_aff *num = b->divs.at[aff->terms[i].id].num;
+            if (ctune_aff_coef(num, CTUNE_TERM_AXIS, axis) != 0 || div_uses_axis(b, num, axis)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool check_direction(ctune_build *b, header *h) {
+    bool ends = false;
+    for (int i = 0; i < h->conds.n; i++) {
+        int64_t coef = ctune_aff_coef(h->conds.at[i], CTUNE_TERM_AXIS, h->axis);
+        if (div_uses_axis(b, h->conds.at[i], h->axis)) {
+            return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
+                                      "'%s' divides the counter", ctune_build_text(b, h->cond));
+        }
+        if (coef > 0) {
+            return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_DIRECTION, h->cond,
+                                      "'%s' with step %lld: the loop does not end there",
+                                      ctune_build_text(b, h->cond), (long long)h->step);
+        }
+        ends |= coef < 0;
+    }
+    return ends || ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
+                                      "'%s' does not depend on the counter",
+                                      ctune_build_text(b, h->cond));
+}
+
+/* ---- ranges by induction ------------------------------------------------------------------------------------- */
+
+static const ctune_aff *next(ctune_build *b, const header *h, const ctune_aff *aff) {
+    const ctune_aff *one = ctune_aff_add_const(
+        b->arena, ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, 1), 1);
+    return ctune_aff_subst(b->arena, aff, CTUNE_TERM_AXIS, h->axis, one);
+}
+
+/* n_outer: conditions around the loop; the domain holds those of the loop, too. */
+static bool check_side(ctune_build *b, header *h, int i, int n_outer) {
+    const ctune_aff *aff = ctune_poly_to_aff(b->arena, h->side[i].poly);
+    ctune_type type = h->side[i].type;
+    bool ok = aff != NULL &&
+              ctune_affine_fits(b, b->domain.n, b->domain.at, next(b, h, aff), type);
+    for (int k = 0; k < h->lo.n && ok; k++) {
+        const ctune_aff *start =
+            ctune_aff_subst(b->arena, aff, CTUNE_TERM_AXIS, h->axis, first(b, h, k));
+        ok = ctune_affine_fits(b, n_outer, b->domain.at, start, type);
+    }
+    return ok || ctune_build_refuse(b, CTUNE_REFUSE_RANGE, h->side_at[i],
+                                    "'%s' may leave the range of '%s' in the comparison",
+                                    ctune_build_text(b, h->side_at[i]),
+                                    ctune_type_get(type)->c_name);
+}
+
+static bool check_ranges(ctune_build *b, header *h, int n_outer) {
+    bool is_signed = (ctune_type_get(h->type)->flags & CTUNE_TF_SIGNED) != 0;
+    bool may_wrap = !is_signed || h->type < CTUNE_I32 || b->wrapv;
+    if (may_wrap && !ctune_affine_fits(b, b->domain.n, b->domain.at, next(b, h, h->value), h->type)) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRAPS, h->cursor,
+                                  "the counter '%s' may leave the range of '%s'", h->var->name,
+                                  ctune_type_get(h->type)->c_name);
+    }
+    for (int i = 0; i < h->n_sides; i++) {
+        if (!check_side(b, h, i, n_outer)) {
+            return false;
+        }
+    }
+    if (h->is_ne) {
+        const ctune_aff *start =
+            ctune_aff_subst(b->arena, h->ne_distance, CTUNE_TERM_AXIS, h->axis, first(b, h, 0));
+        if (!ctune_facts_require(b, n_outer, b->domain.at, start)) {
+            return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
+                                      "'%s' may start behind its end", ctune_build_text(b, h->cond));
+        }
+    }
+    return true;
+}
+
+/* ---- the whole loop ------------------------------------------------------------------------------------------ */
+
+static bool push_bounds(ctune_build *b, header *h, ctune_mnode *node) {
+    int n_lower = h->step == 1 ? h->lo.n : 1;
+    const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, n_lower + h->conds.n);
+    const ctune_aff *axis = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, 1);
+    if (cons == NULL) {
+        return false;
+    }
+    for (int i = 0; i < n_lower; i++) {
+        cons[i] = h->step == 1 ? ctune_aff_sub(b->arena, axis, h->lo_aff[i]) : axis;
+    }
+    memcpy(cons + n_lower, h->conds.at, (size_t)h->conds.n * sizeof *cons);
+    node->cons = cons;
+    node->n_cons = n_lower + h->conds.n;
+    return ctune_domain_push(b, node->n_cons, cons);
+}
+
+static bool note_final(ctune_build *b, header *h, ctune_mnode *node) {
+    if (h->var->is_inside || !h->var->is_live_after) {
+        return true;
+    }
+    ctune_final *final = CTUNE_PUSH(b, b->finals);
+    if (final == NULL) {
+        return false;
+    }
+    *final = (ctune_final){h->var, h->axis, h->lo.n == 1 ? h->lo_aff[0] : NULL, node};
+    return true;
+}
+
+static bool build_body(ctune_build *b, header *h, ctune_mnode *node) {
+    ctune_mnode *parent = b->at;
+    b->open[b->n_open++] = h->axis;
+    b->at = node;
+    bool ok = ctune_statement_build(b, h->body);
+    b->at = parent;
+    b->n_open--;
+    return ok;
+}
+
+bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
+    header h = {.cursor = cursor};
+    if (kids.n != 4) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
+                                  "a part of the for statement's header is missing");
+    }
+    if (b->n_open == CTUNE_MAX_DEPTH) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_TOO_DEEP, cursor, "more than %d nested loops",
+                                  CTUNE_MAX_DEPTH);
+    }
+    h.cond = kids.at[1];
+    h.body = kids.at[3];
+    if (!read_init(b, &h, kids.at[0]) || !check_counter(b, &h) || !read_step(b, &h, kids.at[2]) ||
+        !read_start(b, &h) || !make_axis(b, &h)) {
+        return false;
+    }
+    int n_outer = b->domain.n;
+    h.var->value = h.value_poly;
+    h.var->is_counter = true;
+    h.var->was_counter = false;
+    ctune_mnode *node = ctune_mnode_new(b, CTUNE_M_LOOP);
+    bool ok = node != NULL && read_condition(b, &h, h.cond) && check_direction(b, &h) &&
+              push_bounds(b, &h, node) && check_ranges(b, &h, n_outer) && note_final(b, &h, node);
+    if (ok) {
+        node->axis = h.axis;
+        ok = ctune_mnode_add(b, b->at, node) && build_body(b, &h, node);
+    }
+    b->domain.n = n_outer;
+    h.var->value = NULL;
+    h.var->is_counter = false;
+    h.var->was_counter = true;
+    return ok;
+}

@@ -1,0 +1,180 @@
+/*
+ * ctune check: are the lock's entries for these files fresh, and do they give the original's
+ * results?
+ *
+ * Each fresh entry with a schedule is compiled and run once against the original. One line an
+ * entry.
+ */
+#include "plugin/tool/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ENTRIES = 64 };
+
+typedef struct check_job {
+    const ctune_options *options;
+    ctune_source source;
+    ctune_lock lock;
+    int code;
+} check_job;
+
+/* One verdict line. speedup 0 = not measured. */
+static void print_verdict(const check_job *j, int line, const char *region, const char *sizes,
+                          const char *verdict, double speedup) {
+    if (j->options->json) {
+        printf("{\"file\":\"%s\",\"line\":%d,\"region\":\"%s\",\"sizes\":\"%s\",\"verdict\":\"%s\","
+               "\"speedup\":%.3f}\n",
+               j->source.base, line, region, sizes, verdict, speedup);
+        return;
+    }
+    printf("%s:%d: %s%s%s%s: %s", j->source.file, line, region, sizes[0] != '\0' ? " [" : "", sizes,
+           sizes[0] != '\0' ? "]" : "", verdict);
+    if (speedup > 0) {
+        printf(", %.2fx now", speedup);
+    }
+    putchar('\n');
+}
+
+static ctune_status run_entry(ctune_ctx *ctx, const ctune_bench *bench,
+                              const ctune_lock_entry *entry, ctune_run_result *result) {
+    ctune_text unit;
+    ctune_text_init(&unit);
+    ctune_status status = ctune_bench_emit(ctx, bench, entry->schedule, "ctune_entry", &unit);
+    if (status == CTUNE_OK) {
+        const char *units[] = {ctune_text_get(&unit)}, *names[] = {"ctune_entry"};
+        status = ctune_runner_submit(ctx, bench->runner, ctune_text_get(&bench->prelude), units,
+                                     names, 1);
+    }
+    if (status == CTUNE_OK) {
+        status = ctune_runner_collect(ctx, bench->runner, 0, result, 1);
+    }
+    ctune_text_clear(&unit);
+    return status;
+}
+
+/* The combination of sizes(...) that the entry was tuned for; the first when the clause lists it no
+ * more. */
+static ctune_status sized_of(ctune_ctx *ctx, const ctune_region *region,
+                             const ctune_lock_entry *entry, ctune_sized *out) {
+    for (int which = 0; which < ctune_sized_count(region); which++) {
+        ctune_status status = ctune_sized_get(ctx, region, which, out);
+        if (status != CTUNE_OK || strcmp(out->text, entry->sizes) == 0) {
+            return status;
+        }
+    }
+    return ctune_sized_get(ctx, region, 0, out);
+}
+
+static ctune_status check_entry(ctune_ctx *ctx, check_job *j, const ctune_region *region,
+                                const ctune_lock_entry *entry) {
+    if (entry->schedule[0] == '\0' || j->options->no_run) {
+        print_verdict(j, region->line, region->name, entry->sizes,
+                      entry->schedule[0] == '\0' ? "fresh, the original is best" : "fresh", 0);
+        return CTUNE_OK;
+    }
+    ctune_sized sized;
+    ctune_bench bench = {0};
+    ctune_run_result result = {0};
+    ctune_status status = sized_of(ctx, region, entry, &sized);
+    if (status == CTUNE_OK) {
+        status = ctune_bench_create(ctx, &j->source, &sized, j->options, &bench);
+    }
+    if (status == CTUNE_OK) {
+        status = run_entry(ctx, &bench, entry, &result);
+    }
+    if (status == CTUNE_OK) {
+        char verdict[256];
+        bool is_good = result.outcome == CTUNE_RUN_OK;
+        snprintf(verdict, sizeof verdict, "fresh, %s%s%s",
+                 !is_good                         ? ctune_run_outcome_name(result.outcome)
+                 : bench.workload.bound_terms > 0 ? "results within bound"
+                                                  : "results identical",
+                 is_good || result.detail[0] == '\0' ? "" : ": ", is_good ? "" : result.detail);
+        print_verdict(j, region->line, region->name, entry->sizes, verdict,
+                      is_good ? bench.original_ns / result.median_ns : 0);
+        j->code = ctune_exit_worse(j->code, is_good ? CTUNE_EXIT_OK : CTUNE_EXIT_REFUSED);
+    }
+    ctune_bench_destroy(&bench);
+    return status;
+}
+
+static ctune_status check_region(ctune_ctx *ctx, check_job *j, const ctune_region *region) {
+    const ctune_lock_entry *entries[MAX_ENTRIES];
+    ctune_entry_state state;
+    int n = ctune_entries_find(&j->lock, &j->source, region, j->options->any_target, entries,
+                               MAX_ENTRIES, &state);
+    if (n == 0) {
+        static const char *const verdicts[] = {
+            [CTUNE_ENTRY_STALE] = "stale: the loop changed since it was tuned",
+            [CTUNE_ENTRY_OTHER] = "tuned for another target only",
+            [CTUNE_ENTRY_NONE] = "not tuned",
+        };
+        print_verdict(j, region->line, region->name, "", verdicts[state], 0);
+        j->code = ctune_exit_worse(j->code,
+                                   state == CTUNE_ENTRY_STALE ? CTUNE_EXIT_REFUSED : CTUNE_EXIT_OK);
+    }
+    ctune_status status = CTUNE_OK;
+    for (int i = 0;
+         i < n && (status == CTUNE_OK || status == CTUNE_EREFUSED) && ctune_signal_get() == 0;
+         i++) {
+        status = check_entry(ctx, j, region, entries[i]);
+        if (status == CTUNE_EREFUSED || status == CTUNE_EUSAGE) {
+            print_verdict(j, region->line, region->name, entries[i]->sizes, ctx->error, 0);
+            j->code = ctune_exit_worse(j->code, CTUNE_EXIT_REFUSED);
+        }
+    }
+    return status == CTUNE_EREFUSED || status == CTUNE_EUSAGE ? CTUNE_OK : status;
+}
+
+/* Entries whose region is gone from the file. */
+static void check_orphans(check_job *j) {
+    const ctune_unit *unit = j->source.unit;
+    for (int i = 0; i < j->lock.n; i++) {
+        const ctune_lock_entry *e = &j->lock.entry[i];
+        bool is_there = strcmp(e->source, j->source.base) != 0;
+        for (int k = 0; k < unit->n_regions && !is_there; k++) {
+            is_there = unit->regions[k].region != NULL &&
+                       strcmp(unit->regions[k].region->name, e->region) == 0;
+        }
+        if (!is_there) {
+            print_verdict(j, 1, e->region, e->sizes, "stale: no such region in the file", 0);
+            j->code = ctune_exit_worse(j->code, CTUNE_EXIT_REFUSED);
+        }
+    }
+}
+
+static int check_file(ctune_ctx *ctx, const ctune_options *options, const char *file) {
+    check_job job = {.options = options};
+    ctune_lock_init(&job.lock);
+    ctune_status status = ctune_source_open(ctx, options, file, &job.source);
+    if (status == CTUNE_OK) {
+        status = ctune_lock_read(ctx, job.source.lock_path, &job.lock);
+    }
+    for (int i = 0; status == CTUNE_OK && i < job.source.unit->n_regions && ctune_signal_get() == 0;
+         i++) {
+        const ctune_region *region = job.source.unit->regions[i].region;
+        if (region != NULL && ctune_region_is_wanted(options, region)) {
+            status = check_region(ctx, &job, region);
+        }
+    }
+    if (status == CTUNE_OK && options->region == NULL) {
+        check_orphans(&job);
+    }
+    job.code = ctune_exit_worse(job.code, ctune_report(ctx, status));
+    ctune_lock_clear(&job.lock);
+    ctune_source_close(&job.source);
+    return job.code;
+}
+
+int ctune_cmd_check(ctune_ctx *ctx, const ctune_options *options) {
+    if (options->n_words == 0) {
+        ctune_fail(ctx, CTUNE_EUSAGE, "no file given; try `ctune check --help`");
+        return ctune_report(ctx, CTUNE_EUSAGE);
+    }
+    int code = CTUNE_EXIT_OK;
+    for (int i = 0; i < options->n_words && ctune_signal_get() == 0; i++) {
+        code = ctune_exit_worse(code, check_file(ctx, options, options->words[i]));
+    }
+    return code;
+}

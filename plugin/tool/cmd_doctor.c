@@ -1,0 +1,120 @@
+/*
+ * ctune doctor: what this machine and installation can do. One line a fact; a missing necessity
+ * makes the exit code 3.
+ */
+#include "plugin/tool/tool.h"
+#include "runtime/counters.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_fact(const char *name, const char *value) {
+    printf("%-12s %s\n", name, value);
+}
+
+static bool check_runner(ctune_ctx *ctx) {
+    char path[PATH_MAX];
+    bool ok = ctune_runner_find(ctx, path, sizeof path) == CTUNE_OK;
+    print_fact("runner", ok ? path : ctx->error);
+    return ok;
+}
+
+static bool check_workdir(ctune_ctx *ctx) {
+    bool ok = ctune_workdir_create(ctx) == CTUNE_OK;
+    const char *tmp = getenv("TMPDIR");
+    print_fact("work folder", ok ? (tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp") : ctx->error);
+    return ok;
+}
+
+/* Does `compiler -fopenmp` make a shared object, as candidates need it? */
+static bool has_openmp(ctune_ctx *ctx, const char *compiler) {
+    static const char source[] =
+        "#include <omp.h>\nint f(void) { return omp_get_max_threads(); }\n";
+    char c_path[PATH_MAX], so_path[PATH_MAX];
+    snprintf(c_path, sizeof c_path, "%s/doctor.c", ctune_workdir_path());
+    snprintf(so_path, sizeof so_path, "%s/doctor.so", ctune_workdir_path());
+    const char *argv[] = {compiler, "-fopenmp", "-shared", "-fPIC", "-o", so_path, c_path, NULL};
+    return ctune_workdir_path()[0] != '\0' &&
+           ctune_file_write(ctx, c_path, source, sizeof source - 1) == CTUNE_OK &&
+           ctune_program_run(ctx, argv, NULL) == CTUNE_OK;
+}
+
+/* true when the compiler works. */
+static bool check_compiler(ctune_ctx *ctx, const ctune_run_compiler *compiler,
+                           ctune_target *target) {
+    if (!ctune_program_exists(compiler->command)) {
+        printf("%-12s not found\n", compiler->command);
+        return false;
+    }
+    if (ctune_target_get(ctx, compiler, target) != CTUNE_OK) {
+        printf("%-12s does not work: %s\n", compiler->command, ctx->error);
+        return false;
+    }
+    printf("%-12s %s, %s, %d-byte vectors, OpenMP %s\n", compiler->command, target->compiler,
+           target->isa, target->vector_bytes,
+           has_openmp(ctx, compiler->command) ? "yes" : "no (libomp-19-dev is missing?)");
+    return true;
+}
+
+static void print_machine(const ctune_target *target) {
+    char text[256];
+    snprintf(text, sizeof text, "%s, %ld threads", target->cpu, sysconf(_SC_NPROCESSORS_ONLN));
+    print_fact("cpu", text);
+    snprintf(text, sizeof text, "L1 %ld KiB, L2 %ld KiB, L3 %ld KiB",
+             (long)(target->l1_bytes >> 10), (long)(target->l2_bytes >> 10),
+             (long)(target->l3_bytes >> 10));
+    print_fact("caches", text);
+    ctune_target_key(target, text, sizeof text);
+    print_fact("target", text);
+}
+
+static void print_counters(void) {
+    ctune_text text;
+    ctune_text_init(&text);
+    ctune_counters *counters = ctune_counters_create();
+    for (int i = 0; counters != NULL && i < CTUNE_N_COUNTERS; i++) {
+        if (ctune_counters_has(counters, (ctune_counter)i)) {
+            ctune_text_printf(&text, "%s%s", text.len > 0 ? ", " : "",
+                              ctune_counter_name((ctune_counter)i));
+        }
+    }
+    ctune_counters_destroy(counters);
+    print_fact("counters",
+               text.len > 0
+                   ? ctune_text_get(&text)
+                   : "none in hardware (common in virtual machines); software events only");
+    ctune_text_clear(&text);
+}
+
+int ctune_cmd_doctor(ctune_ctx *ctx, const ctune_options *options) {
+    if (options->n_words > 0) {
+        ctune_fail(ctx, CTUNE_EUSAGE, "`ctune doctor` takes no file");
+        return ctune_report(ctx, CTUNE_EUSAGE);
+    }
+    print_fact("ctune", CTUNE_VERSION);
+    bool ok = check_runner(ctx);
+    ok &= check_workdir(ctx);
+    ctune_flags flags;
+    ctune_status status = ctune_flags_get(ctx, options, "", &flags);
+    if (status != CTUNE_OK) {
+        return ctune_report(ctx, status);
+    }
+    ctune_run_compiler chosen = {flags.compiler, flags.n_run, flags.run};
+    ctune_target target = {0}, unused;
+    bool works = check_compiler(ctx, &chosen, &target);
+    static const char *const others[] = {"clang-19", "gcc"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(others[i], flags.compiler) != 0) {
+            ctune_run_compiler other = {others[i], flags.n_run, flags.run};
+            check_compiler(ctx, &other, &unused);
+        }
+    }
+    if (works) {
+        print_machine(&target);
+    }
+    print_counters();
+    ctune_flags_clear(&flags);
+    return ok && works ? CTUNE_EXIT_OK : CTUNE_EXIT_ENV;
+}

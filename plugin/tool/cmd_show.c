@@ -1,0 +1,285 @@
+/*
+ * ctune show STAGE FILE: one of the stages between the source and the machine code, as text.
+ */
+#include "plugin/tool/tool.h"
+#include "search/lower/loops.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a stage may look at. */
+typedef struct show_job {
+    const ctune_options *options;
+    ctune_source source;
+    ctune_lock lock;
+    ctune_text schedule;        /* --schedule */
+    const ctune_region *region; /* the current one */
+    ctune_program *program;
+} show_job;
+
+static void report_entry(ctune_ctx *ctx, const show_job *j, ctune_entry_state state) {
+    if (state == CTUNE_ENTRY_STALE || state == CTUNE_ENTRY_OTHER) {
+        ctune_entries_report(ctx, &j->source, j->region, state);
+    }
+}
+
+/* --schedule, the pragma's clause, the lock's entry, or the source order. Borrowed. */
+static const char *pick_schedule(ctune_ctx *ctx, const show_job *j) {
+    const ctune_lock_entry *entry[1];
+    ctune_entry_state state;
+    if (j->options->schedule != NULL) {
+        return ctune_text_get(&j->schedule);
+    }
+    if (j->region->schedule != NULL) {
+        return j->region->schedule;
+    }
+    if (ctune_entries_find(&j->lock, &j->source, j->region, j->options->any_target, entry, 1,
+                           &state) > 0) {
+        return entry[0]->schedule;
+    }
+    report_entry(ctx, j, state);
+    return "";
+}
+
+static ctune_status make_nest(ctune_ctx *ctx, const show_job *j, ctune_nest *out) {
+    ctune_schedule schedule;
+    ctune_schedule_init(&schedule);
+    ctune_status status = ctune_schedule_parse(ctx, pick_schedule(ctx, j), &schedule);
+    if (status == CTUNE_OK) {
+        status = ctune_schedule_apply(ctx, j->program, &schedule, out);
+    }
+    ctune_schedule_clear(&schedule);
+    return status;
+}
+
+/* ---- stages --------------------------------------------------------------------------------- */
+static ctune_status show_te(ctune_ctx *ctx, show_job *j, ctune_text *out) {
+    (void)ctx;
+    ctune_te_print(j->region, out);
+    return CTUNE_OK;
+}
+
+static ctune_status show_deps(ctune_ctx *ctx, show_job *j, ctune_text *out) {
+    (void)ctx;
+    ctune_deps_print(j->program->deps, out);
+    return CTUNE_OK;
+}
+
+static ctune_status show_space(ctune_ctx *ctx, show_job *j, ctune_text *out) {
+    ctune_space *space;
+    ctune_space_options options = j->source.space;
+    options.openmp = options.openmp && !j->region->serial;
+    ctune_status status = ctune_space_create(ctx, j->program, &options, &space);
+    if (status == CTUNE_OK) {
+        ctune_space_print(space, out);
+        ctune_space_destroy(space);
+    }
+    return status;
+}
+
+static ctune_status show_nest(ctune_ctx *ctx, show_job *j, ctune_text *out) {
+    ctune_nest nest;
+    ctune_status status = make_nest(ctx, j, &nest);
+    if (status == CTUNE_OK) {
+        ctune_nest_print(&nest, out);
+    }
+    return status;
+}
+
+static ctune_status show_loops(ctune_ctx *ctx, show_job *j, ctune_text *out) {
+    ctune_nest nest;
+    ctune_loops *loops;
+    ctune_lower_options options = {j->source.emit.vector_bytes, j->source.emit.openmp};
+    ctune_status status = make_nest(ctx, j, &nest);
+    if (status == CTUNE_OK) {
+        status = ctune_loops_create(ctx, &nest, &options, &loops);
+    }
+    if (status == CTUNE_OK) {
+        ctune_loops_print(loops, out);
+        ctune_loops_destroy(loops);
+    }
+    return status;
+}
+
+/* A whole translation unit: prelude and one candidate. */
+static ctune_status show_code(ctune_ctx *ctx, show_job *j, ctune_text *out) {
+    ctune_nest nest;
+    ctune_emit_options options = j->source.emit;
+    options.comments = true;
+    ctune_status status = make_nest(ctx, j, &nest);
+    if (status == CTUNE_OK) {
+        ctune_bench_prelude(&options, out);
+        status = ctune_emit_candidate(ctx, &nest, &options, "ctune_candidate", out);
+    }
+    return status;
+}
+
+/* Lines of one function out of an assembly file: from its label to its .size. */
+static void put_function(const char *assembly, const char *name, ctune_text *out) {
+    char label[64], size[64];
+    snprintf(label, sizeof label, "%s:", name);
+    snprintf(size, sizeof size, "\t.size\t%s,", name);
+    bool is_in = false;
+    for (const char *line = assembly; *line != '\0';) {
+        size_t n = strcspn(line, "\n");
+        if (strncmp(line, label, strlen(label)) == 0) {
+            is_in = true;
+        }
+        if (is_in) {
+            ctune_text_append_n(out, line, n);
+            ctune_text_append(out, "\n");
+        }
+        if (strncmp(line, size, strlen(size)) == 0) {
+            is_in = false;
+        }
+        line += n + (line[n] == '\n');
+    }
+}
+
+static ctune_status compile(ctune_ctx *ctx, const show_job *j, const char *c_path,
+                            const char *s_path) {
+    const ctune_run_compiler *cc = &j->source.compiler;
+    const char **argv = calloc((size_t)cc->n_flags + 8, sizeof *argv);
+    if (argv == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    int n = 0;
+    argv[n++] = cc->command;
+    for (int i = 0; i < cc->n_flags; i++) {
+        argv[n++] = cc->flags[i];
+    }
+    static const char *const more[] = {"-w", "-S", "-o"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        argv[n++] = more[i];
+    }
+    argv[n++] = s_path;
+    argv[n++] = c_path;
+    ctune_text output;
+    ctune_text_init(&output);
+    ctune_status status = ctune_program_run(ctx, argv, &output);
+    if (status != CTUNE_OK) {
+        fputs(ctune_text_get(&output), stderr);
+    }
+    ctune_text_clear(&output);
+    free(argv);
+    return status;
+}
+
+static ctune_status show_asm(ctune_ctx *ctx, show_job *j, ctune_text *out) {
+    char c_path[PATH_MAX], s_path[PATH_MAX];
+    ctune_text code, assembly;
+    ctune_text_init(&code);
+    ctune_text_init(&assembly);
+    ctune_status status = show_code(ctx, j, &code);
+    if (status == CTUNE_OK) {
+        status = ctune_workdir_create(ctx);
+    }
+    if (status == CTUNE_OK) { /* the candidate is static: keep it, and not inlined */
+        ctune_text_append(&code,
+                          "int (*const ctune_keep)(const ctune_args *) = ctune_candidate;\n");
+        snprintf(c_path, sizeof c_path, "%s/show.c", ctune_workdir_path());
+        snprintf(s_path, sizeof s_path, "%s/show.s", ctune_workdir_path());
+        status = ctune_file_write(ctx, c_path, ctune_text_get(&code), code.len);
+    }
+    if (status == CTUNE_OK) {
+        status = compile(ctx, j, c_path, s_path);
+    }
+    if (status == CTUNE_OK) {
+        status = ctune_file_read(ctx, s_path, &assembly);
+    }
+    if (status == CTUNE_OK) {
+        put_function(ctune_text_get(&assembly), "ctune_candidate", out);
+    }
+    ctune_text_clear(&code);
+    ctune_text_clear(&assembly);
+    return status;
+}
+
+typedef struct stage_row {
+    const char *name;
+    ctune_status (*show)(ctune_ctx *ctx, show_job *job, ctune_text *out);
+    bool needs_program;
+    bool has_header; /* the text does not name the region itself */
+    bool is_c;       /* the header is a C comment */
+} stage_row;
+
+static const stage_row stages[] = {
+    {"te", show_te, false, false, false},     {"deps", show_deps, true, true, false},
+    {"space", show_space, true, true, false}, {"nest", show_nest, true, true, false},
+    {"loops", show_loops, true, true, false}, {"code", show_code, true, true, true},
+    {"asm", show_asm, true, true, false},
+};
+
+static const stage_row *stage_find(const char *name) {
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        if (strcmp(stages[i].name, name) == 0) {
+            return &stages[i];
+        }
+    }
+    return NULL;
+}
+
+static ctune_status show_region(ctune_ctx *ctx, show_job *j, const stage_row *stage) {
+    ctune_text out;
+    ctune_text_init(&out);
+    j->program = NULL;
+    ctune_status status =
+        stage->needs_program ? ctune_program_create(ctx, j->region, &j->program) : CTUNE_OK;
+    if (status == CTUNE_OK) {
+        status = stage->show(ctx, j, &out);
+    }
+    if (status == CTUNE_OK && out.failed) {
+        status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    if (status == CTUNE_OK) {
+        if (stage->has_header) {
+            printf("%s region %s%s\n", stage->is_c ? "/*" : "#", j->region->name,
+                   stage->is_c ? " */" : "");
+        }
+        fwrite(ctune_text_get(&out), 1, out.len, stdout);
+    }
+    if (j->program != NULL) {
+        ctune_program_destroy(j->program);
+    }
+    ctune_text_clear(&out);
+    return status;
+}
+
+static ctune_status open_job(ctune_ctx *ctx, show_job *j, const char *file) {
+    ctune_status status = CTUNE_OK;
+    if (j->options->schedule != NULL) {
+        status = ctune_file_read(ctx, j->options->schedule, &j->schedule);
+    }
+    if (status == CTUNE_OK) {
+        status = ctune_source_open(ctx, j->options, file, &j->source);
+    }
+    return status == CTUNE_OK ? ctune_lock_read(ctx, j->source.lock_path, &j->lock) : status;
+}
+
+int ctune_cmd_show(ctune_ctx *ctx, const ctune_options *options) {
+    const stage_row *stage = options->n_words > 0 ? stage_find(options->words[0]) : NULL;
+    if (stage == NULL || options->n_words != 2) {
+        ctune_fail(ctx, CTUNE_EUSAGE,
+                   "a stage (te, deps, space, nest, loops, code, asm) and one file, please");
+        return ctune_report(ctx, CTUNE_EUSAGE);
+    }
+    show_job job = {.options = options};
+    ctune_text_init(&job.schedule);
+    ctune_lock_init(&job.lock);
+    ctune_status status = open_job(ctx, &job, options->words[1]);
+    int code = ctune_report(ctx, status);
+    for (int i = 0; status == CTUNE_OK && i < job.source.unit->n_regions; i++) {
+        const ctune_unit_region *r = &job.source.unit->regions[i];
+        job.region = r->region;
+        if (r->region == NULL) {
+            code = ctune_exit_worse(code, r->pragma.off ? CTUNE_EXIT_OK : CTUNE_EXIT_REFUSED);
+        } else if (ctune_region_is_wanted(options, r->region)) {
+            code = ctune_exit_worse(code, ctune_report(ctx, show_region(ctx, &job, stage)));
+        }
+    }
+    ctune_lock_clear(&job.lock);
+    ctune_text_clear(&job.schedule);
+    ctune_source_close(&job.source);
+    return code;
+}

@@ -1,0 +1,224 @@
+/*
+ * Options: one table row an option; which commands take it, what kind of value, where it goes, what
+ * it says.
+ */
+#include "plugin/tool/tool.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum value_kind { VALUE_FLAG, VALUE_TEXT, VALUE_COUNT, VALUE_SEED, VALUE_TIME } value_kind;
+
+/* Command bits, in the order of main.c's table. */
+enum {
+    TUNE = 1,
+    APPLY = 2,
+    SHOW = 4,
+    CHECK = 8,
+    DOCTOR = 16,
+    EXPORT = 32,
+    SOURCES = TUNE | APPLY | SHOW | CHECK
+};
+
+typedef struct option_row {
+    const char *name; /* without dashes; one letter = short option */
+    unsigned commands;
+    value_kind kind;
+    const char *operand; /* NULL for flags */
+    size_t offset;       /* in ctune_options */
+    const char *help;
+} option_row;
+
+#define AT(field) offsetof(ctune_options, field)
+static const option_row rows[] = {
+    {"budget", TUNE, VALUE_TIME, "60s", AT(budget_s),
+     "search time for each region: 90s, 2m, 1h (default 60s)"},
+    {"trials", TUNE, VALUE_COUNT, "N", AT(trials),
+     "stop after N candidates (no time limit unless --budget, too)"},
+    {"seed", TUNE | CHECK, VALUE_SEED, "N", AT(seed),
+     "of the search and of the input data (default 1)"},
+    {"strategy", TUNE, VALUE_TEXT, "NAME", AT(strategy), "anneal (default) or random"},
+    {"batch", TUNE, VALUE_COUNT, "N", AT(batch), "candidates compiled together (default 16)"},
+    {"rounds", TUNE, VALUE_COUNT, "N", AT(rounds),
+     "rounds of the final (default: as many as 4 s allow, 3 to 25)"},
+    {"time-limit", TUNE | CHECK, VALUE_TIME, "10s", AT(time_limit_s),
+     "one run of one candidate (default 10s)"},
+    {"json", TUNE | CHECK, VALUE_FLAG, NULL, AT(json),
+     "one JSON object a region on standard output"},
+    {"o", APPLY | EXPORT, VALUE_TEXT, "OUT", AT(output), "write here, not to standard output"},
+    {"in-place", APPLY, VALUE_FLAG, NULL, AT(in_place),
+     "rewrite FILE itself (without #line directives)"},
+    {"undo", APPLY, VALUE_FLAG, NULL, AT(undo), "take an earlier rewriting out"},
+    {"no-line", APPLY, VALUE_FLAG, NULL, AT(no_line), "write no #line directives"},
+    {"any-target", APPLY | SHOW | CHECK, VALUE_FLAG, NULL, AT(any_target),
+     "also use entries tuned for another target"},
+    {"schedule", SHOW, VALUE_TEXT, "FILE|-", AT(schedule),
+     "schedule to show, one primitive a line"},
+    {"no-run", CHECK, VALUE_FLAG, NULL, AT(no_run), "look at the entries only"},
+    {"region", SOURCES, VALUE_TEXT, "NAME", AT(region), "only this region"},
+    {"lock", SOURCES, VALUE_TEXT, "FILE", AT(lock),
+     "lock file (default: ctune.lock beside the source)"},
+    {"history", TUNE | EXPORT, VALUE_TEXT, "FILE", AT(history),
+     "history (default: .ctune/history.db beside the source)"},
+    {"import", EXPORT, VALUE_TEXT, "FILE|-", AT(import),
+     "merge JSON lines into the history; exports nothing"},
+    {"p", SOURCES, VALUE_TEXT, "BUILD_DIR", AT(build_dir),
+     "flags from BUILD_DIR/compile_commands.json"},
+    {"quiet", SOURCES, VALUE_FLAG, NULL, AT(quiet), "no progress, remarks and notes"},
+    {"help", ~0u, VALUE_FLAG, NULL, AT(help), "this text"},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static const option_row *row_find(const ctune_command *command, const char *name, size_t n) {
+    for (int i = 0; i < N_ROWS; i++) {
+        if ((rows[i].commands & command->bit) && strlen(rows[i].name) == n &&
+            memcmp(rows[i].name, name, n) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+static bool parse_time(const char *text, double *out) {
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}};
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || !isfinite(value) || value <= 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) == 0) {
+            *out = value * units[i].seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_count(const char *text, int64_t min, int64_t max, int64_t *out) {
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < min || value > max) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+static ctune_status set_value(ctune_ctx *ctx, const option_row *row, const char *text,
+                              ctune_options *out) {
+    char *field = (char *)out + row->offset;
+    const char *dashes = row->name[1] == '\0' ? "-" : "--";
+    bool ok = true;
+    switch (row->kind) {
+    case VALUE_FLAG:
+        *(bool *)(void *)field = true;
+        break;
+    case VALUE_TEXT:
+        ok = text[0] != '\0';
+        *(const char **)(void *)field = text;
+        break;
+    case VALUE_COUNT:
+        ok = parse_count(text, 1, 1000000, (int64_t *)(void *)field);
+        break;
+    case VALUE_SEED:
+        ok = parse_count(text, 0, INT64_MAX, (int64_t *)(void *)field);
+        break;
+    case VALUE_TIME:
+        ok = parse_time(text, (double *)(void *)field);
+        break;
+    }
+    return ok ? CTUNE_OK
+              : ctune_fail(ctx, CTUNE_EUSAGE, "%s%s: '%s' is not good; like %s", dashes, row->name,
+                           text, row->operand);
+}
+
+static ctune_status take_option(ctune_ctx *ctx, const ctune_command *command, int argc, char **argv,
+                                int *i, ctune_options *out) {
+    const char *word = argv[*i];
+    bool is_long = word[1] == '-';
+    const char *name = word + 1 + is_long;
+    const char *equals = is_long ? strchr(name, '=') : NULL;
+    if (strcmp(word, "-h") == 0) {
+        name = "help";
+    }
+    if (strcmp(word, "-q") == 0) {
+        name = "quiet";
+    }
+    size_t n = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    const option_row *row = row_find(command, name, n);
+    if (row == NULL || (row->name[1] == '\0') == is_long) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "unknown option '%s' of `ctune %s`", word,
+                          command->name);
+    }
+    if (row->kind == VALUE_FLAG) {
+        return equals == NULL
+                   ? set_value(ctx, row, "", out)
+                   : ctune_fail(ctx, CTUNE_EUSAGE, "option '--%s' takes no value", row->name);
+    }
+    if (equals != NULL) {
+        return set_value(ctx, row, equals + 1, out);
+    }
+    if (*i + 1 >= argc || strcmp(argv[*i + 1], "--") == 0) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "option '%s' needs a value: %s", word, row->operand);
+    }
+    return set_value(ctx, row, argv[++*i], out);
+}
+
+static ctune_status check(ctune_ctx *ctx, const ctune_options *out) {
+    if (out->build_dir != NULL && out->has_dashes) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "-p and compiler flags after -- exclude each other");
+    }
+    if (out->in_place && out->output != NULL) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "-o and --in-place exclude each other");
+    }
+    if (out->strategy != NULL
+#define X(id, name, text) &&strcmp(out->strategy, name) != 0
+                             CTUNE_STRATEGY_TABLE(X)
+#undef X
+    ) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "no strategy '%s'", out->strategy);
+    }
+    return CTUNE_OK;
+}
+
+ctune_status ctune_options_parse(ctune_ctx *ctx, const ctune_command *command, int argc,
+                                 char **argv, ctune_options *out) {
+    memset(out, 0, sizeof *out);
+    out->seed = 1;
+    ctune_status status = CTUNE_OK;
+    for (int i = 0; i < argc && status == CTUNE_OK; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            out->has_dashes = true;
+            out->n_compiler = argc - i - 1;
+            out->compiler = argv + i + 1;
+            break;
+        }
+        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            status = take_option(ctx, command, argc, argv, &i, out);
+        } else if (out->n_words == CTUNE_MAX_WORDS) {
+            status = ctune_fail(ctx, CTUNE_EUSAGE, "more than %d files", CTUNE_MAX_WORDS);
+        } else {
+            out->words[out->n_words++] = argv[i];
+        }
+    }
+    return status == CTUNE_OK ? check(ctx, out) : status;
+}
+
+void ctune_options_print(const ctune_command *command, ctune_text *out) {
+    for (int i = 0; i < N_ROWS; i++) {
+        if (rows[i].commands & command->bit) {
+            char left[64];
+            snprintf(left, sizeof left, "%s%s%s%s", rows[i].name[1] == '\0' ? "-" : "--",
+                     rows[i].name, rows[i].operand != NULL ? " " : "",
+                     rows[i].operand != NULL ? rows[i].operand : "");
+            ctune_text_printf(out, "  %-20s %s\n", left, rows[i].help);
+        }
+    }
+}

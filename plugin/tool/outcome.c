@@ -1,0 +1,84 @@
+/*
+ * What a search found, for people and as JSON.
+ */
+#include "plugin/tool/tool.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+void ctune_time_print(double ns, char *out, size_t size) {
+    static const struct {
+        double limit, unit;
+        const char *name;
+    } rows[] = {{1e3, 1, "ns"}, {1e6, 1e3, "us"}, {1e9, 1e6, "ms"}, {1e300, 1e9, "s"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (ns < rows[i].limit || i + 1 == sizeof rows / sizeof *rows) {
+            double value = ns / rows[i].unit;
+            snprintf(out, size, "%.*f %s",
+                     value < 10    ? 2
+                     : value < 100 ? 1
+                                   : 0,
+                     value, rows[i].name);
+            return;
+        }
+    }
+}
+
+static void print_time_line(const char *label, double ns, double flops, const char *more,
+                            FILE *file) {
+    char time[32];
+    ctune_time_print(ns, time, sizeof time);
+    fprintf(file, "  %-9s %10s", label, time);
+    if (flops > 0 && ns > 0) {
+        fprintf(file, "  %8.1f GFLOP/s", flops / ns);
+    }
+    fprintf(file, "%s\n", more);
+}
+
+void ctune_outcome_print(const ctune_outcome *o, const char *lock_path, FILE *file) {
+    fprintf(file, "%s:%d: %s%s%s%s\n", o->file, o->line, o->region, o->sizes[0] != '\0' ? " [" : "",
+            o->sizes, o->sizes[0] != '\0' ? "]" : "");
+    print_time_line("original", o->original_ns, o->flops, "", file);
+    if (o->is_original) {
+        fprintf(file, "  nothing faster than the original was found; it stays\n");
+    } else {
+        char more[96];
+        snprintf(more, sizeof more, "   %.2fx   results %s", o->original_ns / o->tuned_ns,
+                 o->is_bounded ? "within bound" : "identical");
+        print_time_line("tuned", o->tuned_ns, o->flops, more, file);
+    }
+    fprintf(file, "  %-9s %d (%d failed, %d from the history) in %.0f s\n", "trials", o->n_trials,
+            o->n_failed, o->n_known, o->seconds);
+    fprintf(file, "  %-9s %s\n", "lock", lock_path);
+}
+
+void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source, FILE *file) {
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "file", o->file);
+    cJSON_AddNumberToObject(root, "line", o->line);
+    cJSON_AddStringToObject(root, "region", o->region);
+    cJSON_AddStringToObject(root, "status", o->is_original ? "original" : "tuned");
+    cJSON_AddStringToObject(root, "sizes", o->sizes);
+    cJSON_AddNumberToObject(root, "original_ns", o->original_ns);
+    cJSON_AddNumberToObject(root, "tuned_ns", o->tuned_ns);
+    cJSON_AddNumberToObject(root, "speedup", o->tuned_ns > 0 ? o->original_ns / o->tuned_ns : 0);
+    if (o->flops > 0) {
+        cJSON_AddNumberToObject(root, "flops", o->flops);
+        cJSON_AddNumberToObject(root, "gflops", o->flops / o->tuned_ns);
+    }
+    cJSON_AddStringToObject(root, "results", o->is_bounded ? "within-bound" : "identical");
+    cJSON_AddNumberToObject(root, "trials", o->n_trials);
+    cJSON_AddNumberToObject(root, "failed", o->n_failed);
+    cJSON_AddNumberToObject(root, "known", o->n_known);
+    cJSON_AddNumberToObject(root, "seconds", o->seconds);
+    cJSON_AddStringToObject(root, "schedule", o->schedule != NULL ? o->schedule : "");
+    cJSON_AddStringToObject(root, "lock", source->lock_path);
+    cJSON_AddStringToObject(root, "target", source->key);
+    char *text = cJSON_PrintUnformatted(root);
+    if (text != NULL) {
+        fprintf(file, "%s\n", text);
+        fflush(file);
+    }
+    cJSON_free(text);
+    cJSON_Delete(root);
+}

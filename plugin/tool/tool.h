@@ -1,0 +1,256 @@
+/*
+ * The `ctune` program: what its files share.
+ *
+ * main.c picks a row of the command table; options.c fills ctune_options from the option table;
+ * source.c turns a file name and compiler words into an extracted unit with its target; each
+ * cmd_*.c is one command. Only this folder prints and exits.
+ */
+#ifndef CTUNE_PLUGIN_TOOL_TOOL_H
+#define CTUNE_PLUGIN_TOOL_TOOL_H
+
+#include "plugin/extract/extract.h"
+#include "search/emit/emit.h"
+#include "search/engine/engine.h"
+#include "search/records/records.h"
+
+#include <stdio.h>
+
+/* id, exit code, meaning. One row an exit code: `ctune help exit` prints it. */
+#define CTUNE_EXIT_TABLE(X)                                                                        \
+    X(OK, 0, "done; every region was handled")                                                     \
+    X(REFUSED, 1, "done, but a region was refused, or a lock entry is stale or wrong")             \
+    X(USAGE, 2, "bad arguments, a malformed pragma, lock or schedule")                             \
+    X(ENV, 3,                                                                                      \
+      "environment: a file, the compiler or the runner does not work, or the source does not "     \
+      "compile")                                                                                   \
+    X(BUG, 4, "internal error of ctune; the source is untouched")                                  \
+    X(INT, 130, "stopped by SIGINT; the history keeps what was measured, the next run goes on")    \
+    X(TERM, 143, "stopped by SIGTERM; likewise")                                                   \
+    X(HUP, 129, "stopped by SIGHUP; likewise")
+
+enum {
+#define X(id, code, help) CTUNE_EXIT_##id = code,
+    CTUNE_EXIT_TABLE(X)
+#undef X
+};
+
+/* Environment variables: name, help. `ctune help env` prints it; read through getenv by these names
+ * only. */
+#define CTUNE_ENV_TABLE(X)                                                                         \
+    X("CTUNE_RUNNER", "path of the ctune-runner executable")                                       \
+    X("CTUNE_CC", "compiler when none is named; default clang-19, else clang, gcc, cc")            \
+    X("CTUNE_KEEP", "1: keep the working folder with the candidates' C and objects, and name it")  \
+    X("TMPDIR", "where working folders are made; default /tmp")
+
+/* ---- options -------------------------------------------------------------------------------- */
+enum { CTUNE_MAX_WORDS = 512 };
+
+/* All options of all commands; unused ones keep their defaults. Strings borrowed from argv. */
+typedef struct ctune_options {
+    int n_words; /* positional words */
+    const char *words[CTUNE_MAX_WORDS];
+    int n_compiler; /* words after -- */
+    char *const *compiler;
+    bool has_dashes; /* -- was given */
+    double budget_s; /* 0 = not given */
+    int64_t trials;  /* 0 = not given */
+    int64_t seed, batch, rounds;
+    double time_limit_s;
+    const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *import;
+    bool quiet, verbose, json, in_place, any_target, undo, no_line, no_run, help;
+} ctune_options;
+
+/* Commands: function, name, operands, help. main.c. */
+typedef struct ctune_command {
+    const char *name;
+    int (*run)(ctune_ctx *ctx, const ctune_options *options); /* exit code */
+    unsigned bit;                                             /* in the option table's masks */
+    const char *operands;
+    const char *help;    /* one line */
+    const char *details; /* a paragraph, may be NULL */
+} ctune_command;
+
+int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_apply(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_show(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_check(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_doctor(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_export(ctune_ctx *ctx, const ctune_options *options);
+
+/* Words after the command's name. EUSAGE with words in ctx->error. */
+CTUNE_MUST_USE ctune_status ctune_options_parse(ctune_ctx *ctx, const ctune_command *command,
+                                                int argc, char **argv, ctune_options *out);
+void ctune_options_print(const ctune_command *command,
+                         ctune_text *out); /* help text of a command's options */
+
+/* Exit code of a status; and of the worse of two. */
+int ctune_exit_code(ctune_status status);
+int ctune_exit_worse(int a, int b);
+/* "ctune: error: ..." with ctx->error to stderr; returns the exit code. */
+int ctune_report(const ctune_ctx *ctx, ctune_status status);
+
+/* ---- compiler words ------------------------------------------------------------------------- */
+/* The user's compile of one file. Owner: the struct, ctune_flags_clear. */
+typedef struct ctune_flags {
+    ctune_arena *arena;
+    const char *compiler; /* "clang-19" */
+    int n_extract;        /* for libclang: what the front end needs */
+    const char **extract;
+    int n_run; /* for candidates and the target: what changes code */
+    const char **run;
+    const char *note; /* what was assumed, for the user; NULL = nothing */
+} ctune_flags;
+
+/* From the words after --, or -p's compile_commands.json, or the default. */
+CTUNE_MUST_USE ctune_status ctune_flags_get(ctune_ctx *ctx, const ctune_options *options,
+                                            const char *file, ctune_flags *out);
+void ctune_flags_clear(ctune_flags *flags);
+bool ctune_flags_is_compiler(const char *word); /* does the word name a C compiler? */
+/* Is there a program of this name on PATH (or at this path)? */
+bool ctune_program_exists(const char *name);
+
+/* The command of `file` in BUILD_DIR/compile_commands.json as words (arena), and the folder it runs
+ * in. database.c. */
+CTUNE_MUST_USE ctune_status ctune_database_find(ctune_ctx *ctx, ctune_arena *arena,
+                                                const char *build_dir, const char *file,
+                                                int *n_words, const char ***words,
+                                                const char **directory);
+
+/* ---- source: one file, opened --------------------------------------------------------------- */
+typedef struct ctune_source {
+    const char *file; /* as given */
+    char base[256];   /* the name that the lock knows: without folder */
+    ctune_flags flags;
+    ctune_run_compiler compiler; /* into flags */
+    ctune_target target;
+    char key[256]; /* target key */
+    ctune_unit *unit;
+    char *lock_path, *history_path;
+    ctune_emit_options emit; /* of candidates; apply sets comments */
+    ctune_space_options space;
+    ctune_machine machine;
+} ctune_source;
+
+CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options,
+                                              const char *file, ctune_source *out);
+void ctune_source_close(ctune_source *source);
+
+/* The region with one combination of representative values first; shares everything else with
+ * `region`: not to be destroyed. */
+typedef struct ctune_sized {
+    ctune_region region;
+    int64_t params[CTUNE_RUN_MAX_PARAMS];
+    char text[256]; /* "n=1024 m=512" */
+} ctune_sized;
+int ctune_sized_count(const ctune_region *region); /* combinations of sizes(...) */
+CTUNE_MUST_USE ctune_status ctune_sized_get(ctune_ctx *ctx, const ctune_region *region, int which,
+                                            ctune_sized *out);
+
+/* The user's bytes of the statement (the original of a rewritten one), in the unit's arena. */
+const char *ctune_source_original(const ctune_source *source, int i_region);
+/* Does the user want this region (--region)? */
+bool ctune_region_is_wanted(const ctune_options *options, const ctune_region *region);
+
+/* ---- working folder, signals, runner -------------------------------------------------------- */
+/* Private folder under TMPDIR, removed by clear, and on SIGINT, SIGTERM and SIGHUP. One per
+ * process. */
+CTUNE_MUST_USE ctune_status ctune_workdir_create(ctune_ctx *ctx);
+const char *ctune_workdir_path(void);
+void ctune_workdir_remove(void);
+int ctune_signal_get(void); /* the signal that asked to stop, 0 = none */
+CTUNE_MUST_USE ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t size);
+
+/* Run a program and wait. output (may be NULL: dropped) receives stdout and stderr. EENV when it
+ * cannot be run or fails. */
+CTUNE_MUST_USE ctune_status ctune_program_run(ctune_ctx *ctx, const char *const *argv,
+                                              ctune_text *output);
+
+/* ---- lock entries --------------------------------------------------------------------------- */
+typedef enum ctune_entry_state {
+    CTUNE_ENTRY_FRESH,
+    CTUNE_ENTRY_STALE, /* the loop changed since */
+    CTUNE_ENTRY_OTHER, /* there is one for another target only */
+    CTUNE_ENTRY_NONE
+} ctune_entry_state;
+
+/* Entries of a region for the source's target (or, with any_target, for the one target that has
+ * some), in the lock's order. Returns their number, at most max; state tells what they are when the
+ * number is 0. */
+int ctune_entries_find(const ctune_lock *lock, const ctune_source *source,
+                       const ctune_region *region, bool any_target, const ctune_lock_entry **out,
+                       int max, ctune_entry_state *state);
+
+/* The remark or warning about a region without a usable entry. */
+void ctune_entries_report(ctune_ctx *ctx, const ctune_source *source, const ctune_region *region,
+                          ctune_entry_state state);
+
+/* ---- bench: a runner with the original of one sized region measured ------------------------- */
+typedef struct ctune_bench {
+    const ctune_source *source;
+    const ctune_region *region; /* sized */
+    ctune_program *program;
+    ctune_runner *runner;
+    ctune_text prelude;
+    ctune_run_workload workload;
+    double original_ns;
+} ctune_bench;
+
+CTUNE_MUST_USE ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
+                                               const ctune_sized *sized,
+                                               const ctune_options *options, ctune_bench *out);
+void ctune_bench_destroy(ctune_bench *bench);
+/* What a file of candidates begins with: the emitter's prelude and ctune_args. */
+void ctune_bench_prelude(const ctune_emit_options *options, ctune_text *out);
+/* Text of one candidate from a schedule's text. */
+CTUNE_MUST_USE ctune_status ctune_bench_emit(ctune_ctx *ctx, const ctune_bench *bench,
+                                             const char *schedule, const char *name,
+                                             ctune_text *out);
+/* The workload file's view of a region: shapes, sizes. EREFUSED when the data would be too large.
+ */
+CTUNE_MUST_USE ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region,
+                                                const int64_t *params, ctune_run_workload *out);
+/* Floating-point operations of one run, 0 when not countable; *terms receives the longest
+ * reduction. */
+double ctune_flops_count(ctune_ctx *ctx, const ctune_region *region, double *terms);
+
+/* ---- one search ----------------------------------------------------------------------------- */
+typedef struct ctune_outcome {
+    const char *file;
+    int line;
+    const char *region;
+    char sizes[256];
+    double original_ns, tuned_ns; /* medians of the final, equal when the original stays */
+    double flops;                 /* per run, 0 = not countable */
+    int n_trials, n_failed, n_known;
+    double seconds;
+    bool is_bounded;  /* results within the bound of reassoc, not bitwise */
+    bool is_original; /* the original stays */
+    bool is_stopped;  /* by a signal: nothing was decided */
+    char *schedule;   /* owned; "" = original */
+} ctune_outcome;
+
+/* history may be NULL (nothing is recorded). lock: as it is now; its entry takes part in the final.
+ * The caller frees out->schedule. */
+CTUNE_MUST_USE ctune_status ctune_search_run(ctune_ctx *ctx, const ctune_options *options,
+                                             const ctune_source *source, const ctune_region *region,
+                                             int which, ctune_history *history,
+                                             const ctune_lock *lock, ctune_outcome *out);
+
+/* Times for people: "412 ms". */
+void ctune_time_print(double ns, char *out, size_t size);
+void ctune_outcome_print(const ctune_outcome *outcome, const char *lock_path, FILE *file);
+void ctune_outcome_print_json(const ctune_outcome *outcome, const ctune_source *source, FILE *file);
+
+/* ---- progress line -------------------------------------------------------------------------- */
+typedef struct ctune_progress {
+    bool is_on; /* a terminal and not --quiet */
+    const char *label;
+    int64_t start_ns, last_ns;
+    double budget_s;
+    int max_trials;
+} ctune_progress;
+/* For ctune_engine_options.progress; false when a signal asked to stop. */
+bool ctune_progress_update(void *user, int n_trials, double best_ns, double original_ns);
+void ctune_progress_clear(ctune_progress *progress);
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * Tensors of a workload in memory: guard pages, canaries, inputs from the seed, restoring.
+ *
+ * Guard pages catch reads and writes far enough out; the base must be 64-byte aligned (candidates
+ * use vectors, and real programs have aligned arrays), so up to 63 bytes at the end and up to a
+ * page at the front are canaries. Tensors that the workload calls read-only are read-only pages: a
+ * stray store into one is a fault and not a silent change of the inputs.
+ */
+#include "runtime/exec_private.h"
+
+#include "runtime/rng.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { GUARD_BYTES = 1 << 20, ALIGN_BYTES = 64, CANARY = 0xC5 };
+
+static uint16_t half_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int exponent = (int)((bits >> 23) & 255) - 127 + 15; /* inputs are normal, positive halfs */
+    if (exponent >= 31) {
+        return 0x7bff;
+    }
+    return (uint16_t)((unsigned)exponent << 10 | (bits >> 13 & 0x3ff));
+}
+
+static void store_float(unsigned char *at, const char *type, double value) {
+    float f32 = (float)value;
+    if (strcmp(type, "f16") == 0) {
+        uint16_t bits = half_bits(f32);
+        memcpy(at, &bits, sizeof bits);
+    } else if (strcmp(type, "f32") == 0) {
+        memcpy(at, &f32, sizeof f32);
+    } else if (strcmp(type, "f80") == 0) {
+        long double f80 = value;
+        memcpy(at, &f80, 10);
+    } else {
+        memcpy(at, &value, sizeof value);
+    }
+}
+
+/* Small integers: no overflow in sums of products of moderate length, and usable as symbols or
+ * weights. */
+static int64_t pick_int(ctune_rng *rng, const char *type, bool is_nonzero) {
+    if (strcmp(type, "bool") == 0) {
+        return (int64_t)ctune_rng_below(rng, 2);
+    }
+    bool is_signed_byte = strcmp(type, "i8") == 0;
+    int64_t value =
+        (int64_t)ctune_rng_below(rng, is_signed_byte ? 9 : 8) - (is_signed_byte ? 4 : 0);
+    return value == 0 && is_nonzero ? 1 : value;
+}
+
+double ctune_exec_tensor_fill(const ctune_run_tensor *shape, uint64_t seed, bool is_nonzero,
+                              unsigned char *base) {
+    ctune_rng rng;
+    ctune_rng_init(&rng, seed);
+    bool is_float = shape->type[0] == 'f';
+    bool is_square = shape->rank == 2 && shape->extent[0] == shape->extent[1];
+    double largest = 0;
+    for (int64_t i = 0; i < shape->n_elems; i++) {
+        unsigned char *at = base + (size_t)i * (size_t)shape->stride_bytes;
+        if (is_float) {
+            double value = 0.5 + ctune_rng_unit(&rng);
+            largest = value > largest ? value : largest;
+            bool is_diagonal = is_square && i % (shape->extent[1] + 1) == 0;
+            store_float(at, shape->type, value + (is_diagonal ? (double)shape->extent[0] : 0));
+        } else {
+            int64_t value = pick_int(&rng, shape->type, is_nonzero);
+            size_t bytes = shape->elem_bytes < 8 ? (size_t)shape->elem_bytes : 8;
+            memcpy(at, &value, bytes); /* little-endian: x86-64 and AArch64 */
+        }
+    }
+    return largest;
+}
+
+static size_t front_bytes(const ctune_exec_tensor *t) {
+    return (size_t)(t->base - t->inner);
+}
+static size_t tail_bytes(const ctune_exec_tensor *t) {
+    return t->inner_bytes - front_bytes(t) - t->bytes;
+}
+
+static bool map_tensor(ctune_exec_tensor *t) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t padded = (t->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    t->inner_bytes = (padded + page - 1) / page * page;
+    t->map_bytes = t->inner_bytes + 2 * (size_t)GUARD_BYTES;
+    void *map =
+        mmap(NULL, t->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+        return false;
+    }
+    t->map = map;
+    t->inner = t->map + GUARD_BYTES;
+    t->base = t->inner + (t->inner_bytes - padded);
+    if (mprotect(t->inner, t->inner_bytes, PROT_READ | PROT_WRITE) != 0) {
+        return false;
+    }
+    memset(t->inner, CANARY, t->inner_bytes); /* gaps between strided elements included */
+    return true;
+}
+
+static bool keep_pristine(ctune_exec_tensor *t) {
+    void *copy = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) {
+        return false;
+    }
+    t->pristine = copy;
+    memcpy(t->pristine, t->base, t->bytes);
+    return mprotect(t->pristine, t->bytes, PROT_READ) == 0;
+}
+
+static ctune_status create_tensor(ctune_exec *exec, int i) {
+    ctune_exec_tensor *t = &exec->tensor[i];
+    t->shape = &exec->load.tensor[i];
+    if (!ctune_run_tensor_bytes(t->shape, &t->bytes)) {
+        return ctune_fail(&exec->ctx, CTUNE_EUSAGE, "tensor %d: bad shape", i);
+    }
+    if (t->bytes == 0) {
+        return CTUNE_OK;
+    }
+    if (!map_tensor(t)) {
+        return ctune_fail(&exec->ctx, CTUNE_ENOMEM, "tensor %d: cannot map %zu bytes: %s", i,
+                          t->bytes, strerror(errno));
+    }
+    uint64_t seed = exec->load.seed * 0x9e3779b97f4a7c15u + (uint64_t)i;
+    double scale = ctune_exec_tensor_fill(t->shape, seed, exec->setup.is_nonzero, t->base);
+    exec->input_scale = scale * scale > exec->input_scale ? scale * scale : exec->input_scale;
+    bool is_ok = t->shape->is_written ? keep_pristine(t)
+                                      : mprotect(t->inner, t->inner_bytes, PROT_READ) == 0;
+    exec->pointers[i] = t->base;
+    return is_ok ? CTUNE_OK
+                 : ctune_fail(&exec->ctx, CTUNE_ENOMEM, "tensor %d: %s", i, strerror(errno));
+}
+
+static ctune_status attach_state(ctune_exec *exec, int fd) {
+    const ctune_run_workload *load = &exec->load;
+    if (!ctune_run_state_bytes(load, &exec->state_bytes)) {
+        return ctune_fail(&exec->ctx, CTUNE_EUSAGE, "tensors too large");
+    }
+    void *map = mmap(NULL, exec->state_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        return ctune_fail(&exec->ctx, CTUNE_EENV, "cannot map the shared state: %s",
+                          strerror(errno));
+    }
+    exec->state = map;
+    exec->state_outputs = (unsigned char *)map + CTUNE_RUN_HEADER_BYTES;
+    if (exec->state->magic != CTUNE_RUN_STATE_MAGIC) {
+        return ctune_fail(&exec->ctx, CTUNE_EBUG, "shared state has no header");
+    }
+    for (int i = 0; i < load->n_tensors; i++) {
+        if (exec->tensor[i].pristine != NULL) {
+            exec->tensor[i].reference = (unsigned char *)map + ctune_run_state_offset(load, i);
+        }
+    }
+    size_t outputs = exec->state_bytes - CTUNE_RUN_HEADER_BYTES;
+    if (exec->state->has_reference && outputs > 0) {
+        mprotect(exec->state_outputs, outputs, PROT_READ);
+    }
+    return CTUNE_OK;
+}
+
+ctune_status ctune_exec_tensors_create(ctune_exec *exec, int state_fd) {
+    exec->input_scale = 1;
+    for (int i = 0; i < exec->load.n_params; i++) {
+        exec->params[i] = (long)exec->load.params[i];
+    }
+    exec->args = (ctune_args){exec->params, exec->pointers};
+    for (int i = 0; i < exec->load.n_tensors; i++) {
+        ctune_status status = create_tensor(exec, i);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+    }
+    return attach_state(exec, state_fd);
+}
+
+void ctune_exec_tensors_restore(ctune_exec *exec) {
+    for (int i = 0; i < exec->load.n_tensors; i++) {
+        ctune_exec_tensor *t = &exec->tensor[i];
+        if (t->pristine != NULL) {
+            memcpy(t->base, t->pristine, t->bytes);
+        }
+    }
+}
+
+void ctune_exec_reference_store(ctune_exec *exec) {
+    for (int i = 0; i < exec->load.n_tensors; i++) {
+        ctune_exec_tensor *t = &exec->tensor[i];
+        if (t->reference != NULL) {
+            memcpy(t->reference, t->base, t->bytes);
+        }
+    }
+    size_t outputs = exec->state_bytes - CTUNE_RUN_HEADER_BYTES;
+    if (outputs > 0) {
+        mprotect(exec->state_outputs, outputs, PROT_READ);
+    }
+    exec->state->has_reference = 1;
+}
+
+/* First damaged byte of a canary run, or n. */
+static size_t first_damage(const unsigned char *canary, size_t n) {
+    size_t i = 0;
+    while (i < n && canary[i] == CANARY) {
+        i++;
+    }
+    return i;
+}
+
+bool ctune_exec_canaries_check(ctune_exec *exec, char *detail, size_t size) {
+    bool is_whole = true;
+    for (int i = 0; i < exec->load.n_tensors; i++) {
+        ctune_exec_tensor *t = &exec->tensor[i];
+        if (t->pristine == NULL) {
+            continue; /* read-only pages */
+        }
+        size_t front = front_bytes(t), tail = tail_bytes(t);
+        unsigned char *end = t->base + t->bytes;
+        size_t in_front = first_damage(t->inner, front), in_tail = first_damage(end, tail);
+        if (in_front < front) {
+            snprintf(detail, size, "tensor %d: store %zu bytes before its start", i,
+                     front - in_front);
+        } else if (in_tail < tail) {
+            snprintf(detail, size, "tensor %d: store %zu bytes past its end", i, in_tail);
+        } else {
+            continue;
+        }
+        is_whole = false;
+        memset(t->inner, CANARY, front);
+        memset(end, CANARY, tail);
+    }
+    return is_whole;
+}

@@ -1,0 +1,80 @@
+/*
+ * What the files that compute with isl share. Private to search/deps.
+ *
+ * Spaces: every set and map has all of the region's parameters in their order; stage s has the tuple "S<s>" with one
+ * dimension per axis of the stage (by position), a statement's loops the tuple "D<stmt>".
+ */
+#ifndef CTUNE_SEARCH_DEPS_DEPS_PRIVATE_H
+#define CTUNE_SEARCH_DEPS_DEPS_PRIVATE_H
+
+#include "search/deps/deps.h"
+#include "search/deps/tree_build.h"
+
+#include <isl/aff.h>
+#include <isl/ctx.h>
+#include <isl/map.h>
+#include <isl/set.h>
+#include <isl/space.h>
+
+enum { CTUNE_DEP_FLOW = 1, CTUNE_DEP_ANTI = 2, CTUNE_DEP_OUTPUT = 4 };
+
+/* All instance pairs of two stages that one pair of accesses orders. */
+typedef struct ctune_dep {
+    int src, dst;  /* stages */
+    int tensor;
+    int kinds;     /* CTUNE_DEP_*: several when a read and a write have the same indices */
+    bool can_drop; /* reduction: need not be kept */
+    int n_pieces;
+    isl_basic_map **pieces; /* [n_pieces], one per source level that carries some of them; owned */
+} ctune_dep;
+
+struct ctune_deps {
+    isl_ctx *isl;
+    const ctune_region *region; /* borrowed */
+    ctune_arena *arena;
+    ctune_tree *source;         /* the source order */
+    isl_basic_set **domains;    /* [n_stages], assumptions included */
+    int n_deps, size_deps;
+    ctune_dep *deps;            /* malloc'd */
+};
+
+/* Operation budgets of one call: exact numbers, never a clock. */
+enum {
+    CTUNE_BUDGET_CREATE = 40 * 1000 * 1000,
+    CTUNE_BUDGET_CHECK = 10 * 1000 * 1000,
+    CTUNE_BUDGET_SCHEDULE = 40 * 1000 * 1000
+};
+
+/* Start counting isl operations anew. */
+void ctune_isl_begin(isl_ctx *isl, unsigned long budget);
+/* Did isl fail since begin? EREFUSED with words when the budget is spent, ENOMEM, EBUG; OK when all is well. */
+CTUNE_MUST_USE ctune_status ctune_isl_end(ctune_ctx *ctx, isl_ctx *isl, const char *what);
+
+/* Builders: NULL in, NULL out. */
+isl_basic_set *ctune_isl_stage_domain(const ctune_deps *deps, int stage);
+/* Loops of a statement -> axes of its stage. */
+isl_multi_aff *ctune_isl_stmt_map(const ctune_deps *deps, const ctune_tree *tree, int stmt);
+/* The statement's domain over its loops. */
+isl_basic_set *ctune_isl_stmt_domain(const ctune_deps *deps, const ctune_tree *tree, int stmt);
+/* Stage instance -> element of the tensor. */
+isl_basic_map *ctune_isl_access(const ctune_deps *deps, int stage, const ctune_access *access);
+/* Those pairs whose difference (dimension `out` of the range minus `in` of the domain) has the CTUNE_SIGN_*. */
+isl_basic_map *ctune_isl_compare(isl_basic_map *pairs, int in, int out, int sign);
+/* Number in a tuple name made by the above, -1 when it is none. */
+int ctune_isl_tuple_number(const char *name);
+
+/* Direction vectors that grow while they are found; init with {0}, clear with free(list.vec). */
+typedef struct ctune_veclist {
+    int n, size;
+    ctune_depvec *vec;
+    bool failed; /* memory ran out */
+} ctune_veclist;
+
+/* Legality of tree; when legal and list is not NULL, all direction vectors. Errors as ctune_deps_check. */
+CTUNE_MUST_USE ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
+                                            bool *legal, ctune_veclist *list);
+/* Take the tree when it is legal, else destroy it: EREFUSED with words. */
+CTUNE_MUST_USE ctune_status ctune_tree_accept(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree *tree,
+                                              ctune_tree **out);
+
+#endif

@@ -1,0 +1,362 @@
+/*
+ * The core's part of the estimate: cycles of arithmetic, loads and stores of one statement.
+ *
+ * The innermost unrolled and vector loops are one block, the loop around them is the kernel loop. One kernel iteration
+ * costs the largest of: operations over vector ports, loads and stores over theirs, instructions over the front end, and the
+ * latency of the chain through the accumulators. What does not move with the kernel loop is hoisted; accumulators
+ * in registers cost nothing per iteration but spill when there are too many.
+ */
+#include "search/engine/estimate_private.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct block {
+    const est_state *state;
+    const est_path *path;
+    const ctune_machine *machine;
+    int level;          /* loops [level..n-1] are unrolled or vector lanes */
+    int kernel;         /* pos of the kernel loop's dim, -1 = there is none */
+    double trips;       /* of the kernel loop */
+    int vector;         /* pos of the vector dim, -1 = scalar */
+    double lanes;       /* along it */
+    double width;       /* lanes of one register */
+    double n_vectors;   /* registers along it */
+    bool is_register;   /* accumulators live in registers, loads and stores outside reduction loops */
+    int register_level; /* level at which they are loaded */
+    bool is_auto;       /* vectors by the compiler, not by the schedule */
+    double elem_bytes;
+    int n_refs;
+    est_ref target;
+    est_ref read[24];
+    bool is_packed[24];
+} block;
+
+static ctune_ann ann_of(const est_path *path, int k) {
+    return path->nest->node[path->node[k]].ann;
+}
+
+/* Distinct instances in the block of something that moves with the dims in mask; vectors count as one each. */
+static double n_copies(const block *b, uint32_t mask) {
+    double n = 1;
+    for (int k = b->level; k < b->path->n; k++) {
+        int pos = b->path->pos[k];
+        if (pos != b->vector && (mask >> pos & 1)) {
+            n *= b->path->extent[k];
+        }
+    }
+    return b->vector >= 0 && (mask >> b->vector & 1) ? n * b->n_vectors : n;
+}
+
+static bool is_hoisted(const block *b, uint32_t mask) {
+    return b->kernel >= 0 && !(mask >> b->kernel & 1);
+}
+
+/* ---- vectors ------------------------------------------------------------------------------------------------- */
+
+static double largest_elem(const est_path *path) {
+    const ctune_region *region = path->nest->region;
+    int bytes = ctune_type_get(region->tensors[path->stage->target.tensor].type)->bytes;
+    for (int r = 0; r < path->stage->n_reads; r++) {
+        int b = ctune_type_get(path->stage->reads[r]->type)->bytes;
+        bytes = b > bytes ? b : bytes;
+    }
+    return bytes;
+}
+
+/* Does a dependence of this statement's body run along the dim in the innermost loop? */
+static bool is_carried(const est_path *path, int pos) {
+    const ctune_depvecs *vecs = &path->nest->form->vecs;
+    for (int v = 0; v < vecs->n; v++) {
+        const ctune_depvec *vec = &vecs->vec[v];
+        bool is_here = vec->src == path->i_stmt || vec->dst == path->i_stmt;
+        bool is_inner = is_here && vec->n_common > pos && vec->sign[pos] != CTUNE_SIGN_ZERO;
+        for (int p = 0; p < vec->n_common && is_inner; p++) {
+            is_inner = p == pos || vec->sign[p] == CTUNE_SIGN_ZERO;
+        }
+        if (is_inner) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What -O3 vectorises by itself: a long innermost loop over neighbours, nothing carried. */
+static bool is_auto_vector(const block *b) {
+    const est_path *path = b->path;
+    int inner = path->pos[path->n - 1];
+    if (path->extent[path->n - 1] < 2 * b->width || est_ref_stride(&b->target, inner) != 1 ||
+        path->stage->guard != NULL || is_carried(path, inner)) {
+        return false;
+    }
+    for (int r = 0; r < b->n_refs; r++) {
+        if (est_ref_stride(&b->read[r], inner) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void find_vectors(block *b) {
+    const est_path *path = b->path;
+    b->vector = -1;
+    b->lanes = b->n_vectors = 1;
+    b->is_auto = false;
+    b->width = fmax(b->machine->vector_bytes / b->elem_bytes, 1);
+    for (int k = b->level; k < path->n; k++) {
+        if (ann_of(path, k) == CTUNE_ANN_VECTOR) {
+            b->vector = path->pos[k];
+            b->lanes = path->extent[k];
+            b->n_vectors = ceil(b->lanes / b->width);
+        }
+    }
+    if (b->vector < 0 && path->n > 0 && b->level == path->n && is_auto_vector(b)) {
+        b->is_auto = true;
+        b->vector = path->pos[path->n - 1];
+        b->lanes = b->width;
+    }
+}
+
+static void block_init(block *b, const est_state *state, const est_path *path) {
+    const ctune_nest *nest = path->nest;
+    b->state = state;
+    b->path = path;
+    b->machine = state->machine;
+    b->level = path->n;
+    while (b->level > 0 && (ann_of(path, b->level - 1) == CTUNE_ANN_UNROLL ||
+                            ann_of(path, b->level - 1) == CTUNE_ANN_VECTOR)) {
+        b->level--;
+    }
+    b->kernel = b->level > 0 ? path->pos[b->level - 1] : -1;
+    b->trips = b->level > 0 ? path->extent[b->level - 1] : 1;
+    b->elem_bytes = largest_elem(path);
+    b->register_level = est_register_level(path);
+    b->is_register = b->register_level >= 0;
+    b->n_refs = path->stage->n_reads < 24 ? path->stage->n_reads : 24;
+    est_ref_init(&b->target, path, &path->stage->target);
+    for (int r = 0; r < b->n_refs; r++) {
+        est_ref_init(&b->read[r], path, &path->stage->reads[r]->access);
+        b->is_packed[r] = false;
+    }
+    for (int c = 0; c < nest->n_caches; c++) {
+        const ctune_cache *cache = &nest->cache[c];
+        if (cache->kind == CTUNE_CACHE_PACK && cache->stmt == path->i_stmt && cache->read >= 0 &&
+            cache->read < b->n_refs) {
+            b->is_packed[cache->read] = true;
+        }
+    }
+    find_vectors(b);
+}
+
+/* ---- operations ---------------------------------------------------------------------------------------------- */
+
+/* Slots of a vector port that one operation on one register takes. */
+static double op_slots(const block *b, const ctune_expr *e) {
+    bool is_float = ctune_type_is_float(e->type), is_vector = b->vector >= 0;
+    switch (e->op) {
+    case CTUNE_OP_CONST: case CTUNE_OP_READ: return 0;
+    case CTUNE_OP_AFF: return is_vector ? 2 : 0.5;
+    case CTUNE_OP_DIV: case CTUNE_OP_MOD:
+        return is_float ? (is_vector ? 16 * b->elem_bytes / 8 : 8) : 12 * (is_vector ? b->width : 1);
+    case CTUNE_OP_CAST: return e->kids[0]->type == e->type ? 0 : 1;
+    case CTUNE_OP_MUL: return !is_float && is_vector && e->type >= CTUNE_I64 ? 4 : 1;
+    case CTUNE_OP_CALL:
+        if (strncmp(e->text, "sqrt", 4) == 0) {
+            return is_vector ? 20 * b->elem_bytes / 8 : 12;
+        }
+        if (strncmp(e->text, "fabs", 4) == 0 || strncmp(e->text, "fm", 2) == 0 ||
+            strncmp(e->text, "floor", 5) == 0 || strncmp(e->text, "ceil", 4) == 0) {
+            return 2;
+        }
+        return 60 * (is_vector ? fmin(b->width, b->lanes) : 1);
+    default: return 1;
+    }
+}
+
+/* Adds up e; returns the dims it moves with. *packed: set to the same when a packed read inside moves with all of them: then the whole
+ * subexpression is computed when copying. */
+static uint32_t add_ops(const block *b, const ctune_expr *e, double *slots, uint32_t *packed) {
+    uint32_t mask = 0, inner_packed[3] = {0};
+    *packed = 0;
+    if (e->op == CTUNE_OP_READ) {
+        int r = e->read_id;
+        mask = r < b->n_refs ? b->read[r].mask : 0;
+        *packed = r < b->n_refs && b->is_packed[r] ? mask : 0;
+        return mask;
+    }
+    if (e->op == CTUNE_OP_AFF) {
+        return ~0u; /* mostly an iterator */
+    }
+    for (int i = 0; i < e->n_kids; i++) {
+        uint32_t inner;
+        mask |= add_ops(b, e->kids[i], slots, &inner);
+        inner_packed[i < 3 ? i : 2] = inner;
+    }
+    for (int i = 0; i < e->n_kids && i < 3; i++) {
+        *packed = inner_packed[i] != 0 && inner_packed[i] == mask ? mask : *packed;
+    }
+    bool is_free = is_hoisted(b, mask) || *packed != 0;
+    bool is_fused = (e->op == CTUNE_OP_ADD || e->op == CTUNE_OP_SUB) &&
+                    ctune_type_is_float(e->type) &&
+                    (e->kids[0]->op == CTUNE_OP_MUL || e->kids[1]->op == CTUNE_OP_MUL);
+    *slots += is_free || is_fused ? 0 : op_slots(b, e) * n_copies(b, mask);
+    return mask;
+}
+
+static double count_ops(const block *b) {
+    const ctune_stage *stage = b->path->stage;
+    uint32_t packed, mask = b->target.mask;
+    double slots = 0;
+    mask |= add_ops(b, stage->rhs, &slots, &packed);
+    if (stage->guard != NULL) {
+        mask |= add_ops(b, stage->guard, &slots, &packed);
+        slots += n_copies(b, ~0u);
+    }
+    bool is_fused = (stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB) &&
+                    stage->rhs->op == CTUNE_OP_MUL && ctune_type_is_float(stage->calc);
+    if (stage->update != CTUNE_UPDATE_SET && !is_fused) {
+        slots += (stage->update == CTUNE_UPDATE_DIV ? 16 : 1) * n_copies(b, ~0u);
+    }
+    return slots;
+}
+
+/* ---- loads and stores ---------------------------------------------------------------------------------------- */
+
+/* Load instructions for one reference per kernel iteration. */
+static double count_loads(const block *b, const est_ref *ref, bool is_packed) {
+    double n = n_copies(b, ref->mask);
+    bool moves = b->vector >= 0 && (ref->mask >> b->vector & 1);
+    if (moves && !is_packed && est_ref_stride(ref, b->vector) != 1) {
+        return n / b->n_vectors * b->lanes * 1.5; /* lane by lane */
+    }
+    double line = b->machine->line_bytes;
+    double crossing = moves && !is_packed && b->width * b->elem_bytes >= line ? 1.5 : 1;
+    return n * crossing; /* full-width loads mostly cross a line unless aligned */
+}
+
+static double sum_loads(const block *b) {
+    double loads = 0;
+    for (int r = 0; r < b->n_refs; r++) {
+        const est_ref *ref = &b->read[r];
+        const ctune_tensor *t = &b->path->nest->region->tensors[ref->tensor];
+        if (t->is_temp && t->is_scalar_var) {
+            continue;
+        }
+        bool is_known = false; /* the same element read twice */
+        for (int k = 0; k < r && !is_known; k++) {
+            is_known = b->read[k].tensor == ref->tensor && b->read[k].mask == ref->mask &&
+                       memcmp(b->path->stage->reads[k]->access.idx, ref->access->idx,
+                              (size_t)ref->rank * sizeof *ref->access->idx) == 0;
+        }
+        double n = is_known ? 0 : count_loads(b, ref, b->is_packed[r]);
+        loads += is_hoisted(b, ref->mask) ? n / b->trips : n;
+    }
+    return loads;
+}
+
+static double count_target(const block *b) {
+    bool moves = b->vector >= 0 && (b->target.mask >> b->vector & 1);
+    double n = n_copies(b, b->target.mask);
+    return moves && est_ref_stride(&b->target, b->vector) != 1 ? n / b->n_vectors * b->lanes * 2
+                                                               : n;
+}
+
+/* ---- kernel -------------------------------------------------------------------------------------------------- */
+
+/* Vector registers that the block wants beyond those there are. */
+static double count_spills(const block *b, double accumulators) {
+    double streams = 0;
+    for (int r = 0; r < b->n_refs; r++) {
+        bool moves = b->vector >= 0 && (b->read[r].mask >> b->vector & 1);
+        streams = fmax(streams, moves ? b->n_vectors : 0);
+    }
+    return fmax(accumulators + streams + 1 - b->machine->n_vector_regs, 0);
+}
+
+/* Loop control: a compare and branch each iteration, a mispredicted exit each entry. */
+static double loop_cycles(const est_path *path, int n_loops) {
+    double cycles = 0;
+    for (int k = 0; k < n_loops; k++) {
+        double exits = path->entries[k] * fmin(path->extent[k] / 4, 8);
+        cycles += path->entries[k + 1] * 0.7 + exits + path->entries[k] * 2;
+    }
+    return cycles;
+}
+
+/* Work in partial tiles is slower: the part of a register tile that its range leaves over, times what it costs more. */
+static double tail_factor(const block *b) {
+    const est_path *path = b->path;
+    double factor = 1;
+    for (int k = b->level; k < path->n; k++) {
+        double tile = path->extent[k], range = path->cover[0][path->pos[k]];
+        for (int up = 0; up < k; up++) {
+            const ctune_nnode *loop = &path->nest->node[path->node[up]];
+            if (path->pos[up] == path->pos[k] && (double)loop->step > tile) {
+                range = fmin(range, (double)loop->step);
+            }
+        }
+        double rest = range - floor(range / tile) * tile;
+        bool is_exact = fabs(rest) < 1e-6 || fabs(rest - tile) < 1e-6;
+        factor *= is_exact ? 1 : 1 + 2 * rest / fmax(range, 1);
+    }
+    return factor;
+}
+
+static bool is_jumping(const block *b, const est_ref *ref) {
+    return b->kernel >= 0 && b->trips > 48 && ref->rank >= 2 &&
+           ref->coef[ref->rank - 2][b->kernel] != 0 && est_row_bytes(b->state, ref->tensor) >= 4096;
+}
+
+/* References that step to another page with each kernel iteration: more pages than the first TLB holds. */
+static double page_cycles(const block *b) {
+    static const double miss_cycles = 2.5;
+    double cycles = !b->is_register && is_jumping(b, &b->target) ? miss_cycles : 0;
+    for (int r = 0; r < b->n_refs; r++) {
+        cycles += !b->is_packed[r] && is_jumping(b, &b->read[r]) ? miss_cycles : 0;
+    }
+    return cycles;
+}
+
+static double kernel_cycles(const block *b) {
+    const ctune_machine *m = b->machine;
+    const ctune_stage *stage = b->path->stage;
+    const ctune_tensor *t = &b->path->nest->region->tensors[stage->target.tensor];
+    bool is_reduction = is_hoisted(b, b->target.mask) && stage->update != CTUNE_UPDATE_SET;
+    bool is_in_register = (t->is_temp && t->is_scalar_var) || b->is_register;
+    double target = count_target(b), ops = count_ops(b), loads = sum_loads(b), stores = 0;
+    if (!is_in_register) {
+        loads += stage->update != CTUNE_UPDATE_SET ? target : 0;
+        stores += target;
+    }
+    double spills = count_spills(b, b->is_register || is_reduction ? n_copies(b, b->target.mask) : 0);
+    loads += spills * 1.5;
+    stores += spills * 1.5;
+    double front = (ops + 0.5 * loads + stores + 2) / 5;
+    double ports = fmax(ops / m->fma_per_cycle,
+                        fmax(loads / m->loads_per_cycle, stores / m->stores_per_cycle));
+    double latency = 0;
+    if (is_reduction) {
+        bool is_slow = stage->update == CTUNE_UPDATE_DIV;
+        latency = m->fma_latency * (is_slow ? 4 : 1) + (is_in_register ? 0 : 5);
+        if (!ctune_type_is_float(stage->calc)) {
+            latency = is_in_register ? 1 : 6;
+        }
+    }
+    double cycles = fmax(fmax(ports, front), latency) + page_cycles(b);
+    return cycles * (b->is_auto ? 1.1 : 1) * (1 + 0.06 * spills);
+}
+
+double est_compute_cycles(const est_state *state, const est_path *path) {
+    const ctune_machine *machine = state->machine;
+    block b;
+    block_init(&b, state, path);
+    double kernels = path->entries[b.level] / (b.is_auto ? b.width : 1);
+    double cycles = kernels * kernel_cycles(&b);
+    if (b.is_register) {
+        double target = count_target(&b);
+        double moves = target / machine->loads_per_cycle + target / machine->stores_per_cycle;
+        cycles += path->entries[b.register_level] * (moves + 2 * machine->fma_latency);
+    }
+    cycles += loop_cycles(path, b.level) / (b.is_auto ? b.width / 2 : 1);
+    return cycles * tail_factor(&b) * path->imbalance / path->threads;
+}

@@ -1,0 +1,135 @@
+/* Paths and references: see estimate_private.h. */
+#include "search/engine/estimate_private.h"
+
+#include <math.h>
+#include <string.h>
+
+static int position_of(const ctune_stmt *stmt, int dim) {
+    for (int p = 0; p < stmt->n_dims; p++) {
+        if (stmt->dims[p] == dim) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+static void add_parallel(est_path *path, int k, const ctune_machine *machine) {
+    double e = path->extent[k], t = fmin(machine->n_cores, e);
+    path->forks += path->entries[k];
+    if (t > 1 && path->threads <= 1) {
+        path->threads = t;
+        path->imbalance = ceil(e / t) * t / e;
+    }
+}
+
+bool est_path_init(est_path *path, const ctune_nest *nest, int i_node,
+                   const ctune_machine *machine) {
+    const ctune_nnode *node = &nest->node[i_node];
+    path->nest = nest;
+    path->i_stmt = node->stmt;
+    path->stmt = &nest->form->tree->stmts[node->stmt];
+    path->stage = &nest->region->stages[path->stmt->stage];
+    path->threads = path->imbalance = 1;
+    path->forks = 0;
+    int n = 0;
+    for (int up = node->parent; up > 0; up = nest->node[up].parent) {
+        n += nest->node[up].kind == CTUNE_NN_LOOP;
+    }
+    if (n > EST_MAX_PATH) {
+        return false;
+    }
+    path->n = n;
+    for (int up = node->parent; up > 0; up = nest->node[up].parent) {
+        if (nest->node[up].kind == CTUNE_NN_LOOP) {
+            path->node[--n] = (int16_t)up;
+        }
+    }
+    for (int p = 0; p < path->stmt->n_dims; p++) {
+        path->cover[0][p] = fmax(nest->form->tree->dims[path->stmt->dims[p]].extent, 1);
+    }
+    path->entries[0] = 1;
+    for (int k = 0; k < path->n; k++) {
+        const ctune_nnode *loop = &nest->node[path->node[k]];
+        int pos = position_of(path->stmt, loop->dim);
+        if (pos < 0) {
+            return false;
+        }
+        path->pos[k] = (int8_t)pos;
+        path->extent[k] = ctune_nest_extent(nest, path->node[k]);
+        path->entries[k + 1] = path->entries[k] * path->extent[k];
+        memcpy(path->cover[k + 1], path->cover[k], sizeof path->cover[k]);
+        path->cover[k + 1][pos] = fmin(path->cover[k][pos], (double)loop->step);
+        if (loop->ann == CTUNE_ANN_PARALLEL) {
+            add_parallel(path, k, machine);
+        }
+    }
+    return true;
+}
+
+/* Adds factor * aff, an affine form over the stage's axes, in terms of the statement's dims. */
+static void add_axes(const est_path *path, const ctune_aff *aff, double factor, int depth,
+                     double *coef) {
+    for (int t = 0; t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        if (term->kind == CTUNE_TERM_DIV && depth < 8) {
+            const ctune_div *div = &path->nest->region->divs[term->id];
+            add_axes(path, div->num, factor * (double)term->coef / (double)div->den, depth + 1, coef);
+        }
+        for (int a = 0; a < path->stage->n_axes && term->kind == CTUNE_TERM_AXIS; a++) {
+            const ctune_aff *iter = path->stmt->iter[a];
+            for (int i = 0; i < iter->n_terms && path->stage->axes[a] == term->id; i++) {
+                if (iter->terms[i].kind == CTUNE_TERM_AXIS) {
+                    int pos = position_of(path->stmt, iter->terms[i].id);
+                    coef[pos >= 0 ? pos : 0] +=
+                        pos >= 0 ? factor * (double)(term->coef * iter->terms[i].coef) : 0;
+                }
+            }
+        }
+    }
+}
+
+void est_ref_init(est_ref *ref, const est_path *path, const ctune_access *access) {
+    int n_dims = path->stmt->n_dims;
+    ref->tensor = access->tensor;
+    ref->rank = access->n_idx;
+    ref->access = access;
+    ref->mask = 0;
+    for (int d = 0; d < ref->rank; d++) {
+        ref->spread[d] = 0;
+        for (int p = 0; p < n_dims; p++) {
+            ref->coef[d][p] = 0;
+        }
+        add_axes(path, access->idx[d], 1, 0, ref->coef[d]);
+        for (int p = 0; p < n_dims; p++) {
+            ref->mask |= ref->coef[d][p] != 0 ? 1u << p : 0;
+        }
+    }
+}
+
+int est_ref_stride(const est_ref *ref, int pos) {
+    if (!(ref->mask >> pos & 1)) {
+        return 0;
+    }
+    for (int d = 0; d + 1 < ref->rank; d++) {
+        if (ref->coef[d][pos] != 0) {
+            return -1;
+        }
+    }
+    return ref->coef[ref->rank - 1][pos] == 1 ? 1 : -1;
+}
+
+int est_register_level(const est_path *path) {
+    for (int c = 0; c < path->nest->n_caches; c++) {
+        const ctune_cache *cache = &path->nest->cache[c];
+        if (cache->stmt != path->i_stmt || cache->kind != CTUNE_CACHE_REGISTER) {
+            continue;
+        }
+        for (int k = 0; k < path->n; k++) {
+            if (path->node[k] == cache->at) {
+                return k + 1;
+            }
+        }
+        return 0;
+    }
+    return -1;
+}

@@ -1,0 +1,383 @@
+/* Fourier-Motzkin bounds: see bounds.h. Rows are dense, since they are few and short. */
+#include "search/lower/bounds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ROWS = 400 };
+
+/* Columns: [0, n_y) dims of the statement, [n_y, n_y + n_x) open tile variables, then params, divs, constant. */
+typedef struct row {
+    int64_t *c;
+    bool is_domain;
+    int i_con;
+} row;
+
+typedef struct fm_system {
+    const ctune_region *region;
+    const ctune_stmt *stmt;
+    const ctune_open *open;
+    int n_open;
+    int n_y, n_cols;
+    int x_col[CTUNE_MAX_OPEN]; /* column of an open tile variable, -1 for point loops */
+    bool fixed[CTUNE_MAX_DEPTH]; /* y is scanned by an open point loop */
+    int fixed_var[CTUNE_MAX_DEPTH];
+    int n_rows;
+    row rows[MAX_ROWS];
+    ctune_arena *arena;
+    bool failed;
+} fm_system;
+
+static bool div_has_axis(const ctune_region *region, int i_div) {
+    const ctune_aff *num = region->divs[i_div].num;
+    for (int t = 0; t < num->n_terms; t++) {
+        if (num->terms[t].kind == CTUNE_TERM_AXIS ||
+            (num->terms[t].kind == CTUNE_TERM_DIV && div_has_axis(region, num->terms[t].id))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ctune_bounds_is_plain(const ctune_region *region, const ctune_aff *con) {
+    for (int t = 0; t < con->n_terms; t++) {
+        if (con->terms[t].kind == CTUNE_TERM_DIV && div_has_axis(region, con->terms[t].id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int pos_of_dim(const ctune_stmt *stmt, int dim) {
+    for (int p = 0; p < stmt->n_dims; p++) {
+        if (stmt->dims[p] == dim) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+static int64_t gcd64(int64_t a, int64_t b) {
+    a = a < 0 ? -a : a;
+    b = b < 0 ? -b : b;
+    while (b != 0) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+    int64_t q = a / b;
+    return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static row *row_new(fm_system *s) {
+    if (s->n_rows >= MAX_ROWS) {
+        s->failed = true;
+        return NULL;
+    }
+    row *r = &s->rows[s->n_rows];
+    r->c = CTUNE_NEW_ARRAY(s->arena, int64_t, s->n_cols);
+    r->is_domain = false;
+    r->i_con = -1;
+    if (r->c == NULL) {
+        s->failed = true;
+        return NULL;
+    }
+    s->n_rows++;
+    return r;
+}
+
+/* Divide by the gcd of the coefficients, tightening the constant; drop when trivially true or implied by a parallel row. */
+static void row_settle(fm_system *s) {
+    row *r = &s->rows[s->n_rows - 1];
+    int last = s->n_cols - 1;
+    int64_t g = 0;
+    for (int i = 0; i < last; i++) {
+        g = gcd64(g, r->c[i]);
+    }
+    if (g == 0) {
+        s->n_rows--; /* constant: true, or the domain is empty and other loops see it */
+        return;
+    }
+    if (g > 1) {
+        for (int i = 0; i < last; i++) {
+            r->c[i] /= g;
+        }
+        r->c[last] = floor_div(r->c[last], g);
+    }
+    for (int k = 0; k < s->n_rows - 1; k++) {
+        row *q = &s->rows[k];
+        if (memcmp(q->c, r->c, (size_t)last * sizeof *r->c) == 0) {
+            if (r->c[last] < q->c[last]) {
+                *q = *r;
+            } else if (r->c[last] == q->c[last] && r->is_domain) {
+                q->is_domain = true;
+                q->i_con = r->i_con;
+            }
+            s->n_rows--;
+            return;
+        }
+    }
+}
+
+static bool row_add_terms(fm_system *s, row *r, const ctune_aff *aff) {
+    int n_params = s->region->n_params;
+    int first_param = s->n_cols - 1 - s->region->n_divs - n_params;
+    for (int t = 0; t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        int col;
+        if (term->kind == CTUNE_TERM_AXIS) {
+            col = pos_of_dim(s->stmt, term->id);
+            if (col < 0) {
+                return false;
+            }
+        } else if (term->kind == CTUNE_TERM_PARAM) {
+            col = first_param + term->id;
+        } else {
+            col = first_param + n_params + term->id;
+        }
+        r->c[col] += term->coef;
+    }
+    r->c[s->n_cols - 1] += aff->c0;
+    return true;
+}
+
+static void system_fill(fm_system *s, const ctune_extra *extra, int n_extra) {
+    for (int i = 0; i < s->stmt->n_cons && !s->failed; i++) {
+        if (!ctune_bounds_is_plain(s->region, s->stmt->cons[i])) {
+            continue;
+        }
+        row *r = row_new(s);
+        if (r == NULL || !row_add_terms(s, r, s->stmt->cons[i])) {
+            s->failed = true;
+            return;
+        }
+        r->is_domain = true;
+        r->i_con = i;
+        row_settle(s);
+    }
+    for (int i = 0; i < s->n_open && !s->failed; i++) {
+        if (s->x_col[i] < 0 || s->open[i].pos < 0) {
+            continue;
+        }
+        row *lo = row_new(s);
+        if (lo == NULL) {
+            return;
+        }
+        lo->c[s->open[i].pos] = 1;
+        lo->c[s->x_col[i]] = -1;
+        row_settle(s);
+        row *hi = row_new(s);
+        if (hi == NULL) {
+            return;
+        }
+        hi->c[s->open[i].pos] = -1;
+        hi->c[s->x_col[i]] = 1;
+        hi->c[s->n_cols - 1] = s->open[i].step - 1;
+        row_settle(s);
+    }
+    for (int i = 0; i < n_extra && !s->failed; i++) {
+        int col = -1;
+        for (int o = 0; o < s->n_open; o++) {
+            if (s->open[o].var == extra[i].var && s->open[o].pos < 0) {
+                col = s->x_col[o];
+            }
+        }
+        row *r = col < 0 ? NULL : row_new(s);
+        if (r == NULL) {
+            s->failed = true;
+            return;
+        }
+        int64_t sign = extra[i].is_lower ? 1 : -1;
+        r->c[extra[i].pos] = sign;
+        r->c[col] = -sign;
+        r->c[s->n_cols - 1] = -sign * extra[i].c;
+        row_settle(s);
+    }
+}
+
+static void eliminate(fm_system *s, int col) {
+    row old[MAX_ROWS];
+    int n_old = s->n_rows;
+    memcpy(old, s->rows, (size_t)n_old * sizeof *old);
+    s->n_rows = 0;
+    for (int i = 0; i < n_old; i++) {
+        if (old[i].c[col] == 0) {
+            s->rows[s->n_rows++] = old[i];
+        }
+    }
+    for (int i = 0; i < n_old; i++) {
+        for (int j = 0; j < n_old; j++) {
+            int64_t a = old[i].c[col], b = old[j].c[col];
+            if (a <= 0 || b >= 0) {
+                continue;
+            }
+            row *r = row_new(s);
+            if (r == NULL) {
+                return;
+            }
+            for (int k = 0; k < s->n_cols; k++) {
+                int64_t x, y;
+                if (__builtin_mul_overflow(old[i].c[k], -b, &x) ||
+                    __builtin_mul_overflow(old[j].c[k], a, &y) ||
+                    __builtin_add_overflow(x, y, &r->c[k])) {
+                    s->failed = true;
+                    return;
+                }
+            }
+            row_settle(s);
+        }
+    }
+}
+
+/* The row without column `skip`, times sign, as an aff over variables. */
+static const ctune_aff *row_to_aff(fm_system *s, const row *r, int skip, int64_t sign) {
+    const ctune_aff *aff = ctune_aff_const(s->arena, sign * r->c[s->n_cols - 1]);
+    int n_params = s->region->n_params;
+    int first_param = s->n_cols - 1 - s->region->n_divs - n_params;
+    for (int k = 0; k < s->n_cols - 1; k++) {
+        if (k == skip || r->c[k] == 0) {
+            continue;
+        }
+        ctune_term_kind kind = CTUNE_TERM_AXIS;
+        int id = -1;
+        if (k < s->n_y) {
+            id = s->fixed_var[k];
+        } else if (k < first_param) {
+            for (int i = 0; i < s->n_open; i++) {
+                if (s->x_col[i] == k) {
+                    id = s->open[i].var;
+                }
+            }
+        } else if (k < first_param + n_params) {
+            kind = CTUNE_TERM_PARAM;
+            id = k - first_param;
+        } else {
+            kind = CTUNE_TERM_DIV;
+            id = k - first_param - n_params;
+        }
+        aff = ctune_aff_add(s->arena, aff, ctune_aff_term(s->arena, kind, id, sign * r->c[k]));
+    }
+    return aff;
+}
+
+static void collect(fm_system *s, int pos, ctune_bounds *out) {
+    out->lower = CTUNE_NEW_ARRAY(s->arena, ctune_bound, s->n_rows + 1);
+    out->upper = CTUNE_NEW_ARRAY(s->arena, ctune_bound, s->n_rows + 1);
+    out->n_lower = out->n_upper = 0;
+    if (out->lower == NULL || out->upper == NULL) {
+        s->failed = true;
+        return;
+    }
+    for (int i = 0; i < s->n_rows; i++) {
+        const row *r = &s->rows[i];
+        int64_t a = r->c[pos];
+        if (a == 0) {
+            continue;
+        }
+        ctune_bound b = {.den = a > 0 ? a : -a, .is_domain = r->is_domain, .i_con = r->i_con};
+        b.aff = row_to_aff(s, r, pos, a > 0 ? -1 : 1);
+        if (b.aff == NULL) {
+            s->failed = true;
+            return;
+        }
+        if (a > 0) {
+            out->lower[out->n_lower++] = b;
+        } else {
+            out->upper[out->n_upper++] = b;
+        }
+    }
+}
+
+ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena, const ctune_region *region,
+                               const ctune_stmt *stmt, const ctune_open *open, int n_open,
+                               const ctune_extra *extra, int n_extra, int pos, ctune_bounds *out) {
+    fm_system *s = calloc(1, sizeof *s);
+    if (s == NULL || n_open > CTUNE_MAX_OPEN) {
+        free(s);
+        return ctune_fail(ctx, s == NULL ? CTUNE_ENOMEM : CTUNE_EREFUSED, "too many loops");
+    }
+    s->region = region;
+    s->stmt = stmt;
+    s->open = open;
+    s->n_open = n_open;
+    s->arena = arena;
+    s->n_y = stmt->n_dims;
+    int n_x = 0;
+    for (int i = 0; i < n_open; i++) {
+        s->x_col[i] = -1;
+        if (open[i].pos >= 0 && open[i].step == 1) {
+            s->fixed[open[i].pos] = true;
+            s->fixed_var[open[i].pos] = open[i].var;
+        } else {
+            s->x_col[i] = s->n_y + n_x++;
+        }
+    }
+    s->n_cols = s->n_y + n_x + region->n_params + region->n_divs + 1;
+    system_fill(s, extra, n_extra);
+    bool done[CTUNE_MAX_DEPTH] = {false};
+    for (int round = 0; round < s->n_y && !s->failed; round++) {
+        /* the cheapest dim first: fewest products of lower and upper rows */
+        int best = -1;
+        long best_cost = 0;
+        for (int y = 0; y < s->n_y; y++) {
+            if (y == pos || s->fixed[y] || done[y]) {
+                continue;
+            }
+            long n_lo = 0, n_hi = 0;
+            for (int i = 0; i < s->n_rows; i++) {
+                n_lo += s->rows[i].c[y] > 0;
+                n_hi += s->rows[i].c[y] < 0;
+            }
+            if (best < 0 || n_lo * n_hi < best_cost) {
+                best = y;
+                best_cost = n_lo * n_hi;
+            }
+        }
+        if (best < 0) {
+            break;
+        }
+        done[best] = true;
+        eliminate(s, best);
+    }
+    if (!s->failed) {
+        collect(s, pos, out);
+    }
+    bool failed = s->failed;
+    free(s);
+    if (failed) {
+        return ctune_arena_has_failed(arena)
+                   ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                   : ctune_fail(ctx, CTUNE_EREFUSED, "loop bounds too complex to lower");
+    }
+    if (out->n_lower == 0 || out->n_upper == 0) {
+        return ctune_fail(ctx, CTUNE_EREFUSED, "a loop has no finite bounds");
+    }
+    return CTUNE_OK;
+}
+
+const ctune_aff *ctune_bounds_to_vars(ctune_arena *arena, const ctune_stmt *stmt, const ctune_open *open,
+                                      int n_open, const ctune_aff *aff) {
+    const ctune_aff *out = ctune_aff_const(arena, aff->c0);
+    for (int t = 0; t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        int id = term->id;
+        if (term->kind == CTUNE_TERM_AXIS) {
+            int pos = pos_of_dim(stmt, term->id);
+            id = -1;
+            for (int i = 0; i < n_open; i++) {
+                if (pos >= 0 && open[i].pos == pos && open[i].step == 1) {
+                    id = open[i].var;
+                }
+            }
+            if (id < 0) {
+                return NULL;
+            }
+        }
+        out = ctune_aff_add(arena, out, ctune_aff_term(arena, term->kind, id, term->coef));
+    }
+    return out;
+}

@@ -1,0 +1,61 @@
+/*
+ * Bounds of one loop by Fourier-Motzkin elimination over a statement's domain.
+ *
+ * Loops of a nest scan a statement's dims in any order and at several tile levels. For the loop over a level of
+ * dim p, given the loops already open around it, the bounds are what the domain and the open tiles
+ * (x <= y <= x + T - 1) imply for y_p once the dims not yet scanned are projected out. Rational projection may let a
+ * loop run over values that inner loops find empty; it never loses a point, and each constraint of the domain is
+ * enforced exactly by the innermost point loop among its dims. (Banerjee 1993; Ancourt and Irigoin 1991.)
+ *
+ * Variables (lvars) are the loop variables of the lowered program; affs use TERM_AXIS ids for them.
+ */
+#ifndef CTUNE_SEARCH_LOWER_BOUNDS_H
+#define CTUNE_SEARCH_LOWER_BOUNDS_H
+
+#include "search/deps/tree.h"
+
+enum { CTUNE_MAX_OPEN = 64 };
+
+/* A loop that is already open: variable `var` scans dim position `pos` of the statement; step 1 = the dim itself. */
+typedef struct ctune_open {
+    int var;      /* lvar */
+    int pos;      /* position in stmt->dims */
+    int64_t step;
+} ctune_open;
+
+/* One bound: value `aff` / den, rounded up (lower) or down (upper, inclusive). */
+typedef struct ctune_bound {
+    const ctune_aff *aff; /* over lvars, params, divs of params */
+    int64_t den;          /* > 0 */
+    bool is_domain;       /* stands in the statement's domain, not derived by elimination */
+    int i_con;            /* index into stmt->cons when is_domain, else -1 */
+} ctune_bound;
+
+typedef struct ctune_bounds {
+    int n_lower, n_upper;
+    ctune_bound *lower, *upper; /* max of lowers, min of uppers */
+} ctune_bounds;
+
+/* Another restriction of dim `pos`: lo <= y (is_lower) or y <= hi, by the value of a variable plus c. */
+typedef struct ctune_extra {
+    int pos;
+    int var;
+    int64_t c;
+    bool is_lower;
+} ctune_extra;
+
+/* Can con be used in elimination (no div over axes)? Others become conditions at the statement. */
+bool ctune_bounds_is_plain(const ctune_region *region, const ctune_aff *con);
+
+/* Bounds of dim position pos of stmt under the open loops (results in arena). ENOMEM, EREFUSED when the system grows too large. */
+CTUNE_MUST_USE ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena, const ctune_region *region,
+                                              const ctune_stmt *stmt, const ctune_open *open, int n_open,
+                                              const ctune_extra *extra, int n_extra, int pos,
+                                              ctune_bounds *out);
+
+/* Substitute the dims of stmt (TERM_AXIS ids of tree dims) in aff by the variables of the open point loops; NULL when a
+ * dim of aff is not open. */
+const ctune_aff *ctune_bounds_to_vars(ctune_arena *arena, const ctune_stmt *stmt, const ctune_open *open, int n_open,
+                                      const ctune_aff *aff);
+
+#endif

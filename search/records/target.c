@@ -1,0 +1,287 @@
+/*
+ * Target: what a tuning is valid for. Asks the compiler once, by a dry preprocessor run that prints
+ * its macros under the user's flags, and the machine, by sysfs.
+ *
+ * The macros decide rather than the flags: -march=native, a compiler's configuration file or its
+ * own defaults all end up in them. The CPU's name stands in for what no macro tells; it is the
+ * -march= value, with LLVM's name of the host for `native`, so that a build elsewhere with the same
+ * flags finds the same lock entry exactly when it makes the same code.
+ */
+#include "search/records/target.h"
+
+#include "runtime/rng.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+extern char **environ;
+
+/* ---- macros -------------------------------------------------------------------------------- */
+/* Text after "#define NAME ", up to its newline; NULL when it is not defined. */
+static const char *macro_find(const char *macros, const char *name) {
+    size_t n = strlen(name);
+    for (const char *line = macros; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, "#define ", 8) == 0 && strncmp(line + 8, name, n) == 0 &&
+            strchr(" \r\n", line[8 + n]) != NULL) {
+            return line + 8 + n + strspn(line + 8 + n, " ");
+        }
+    }
+    return NULL;
+}
+
+/* The best first: macro, isa, vector_bytes. */
+static const struct {
+    const char *macro, *isa;
+    int vector_bytes;
+} isas[] = {
+    {"__AVX512F__", "avx512", 64}, {"__AVX2__", "avx2", 32},      {"__AVX__", "avx", 32},
+    {"__SSE4_2__", "sse4.2", 16},  {"__SSE2__", "sse2", 16},      {"__ARM_FEATURE_SVE", "sve", 16},
+    {"__ARM_NEON", "neon", 16},    {"__riscv_vector", "rvv", 16}, {"__VSX__", "vsx", 16},
+};
+
+static const struct {
+    const char *macro, *name;
+} architectures[] = {
+    {"__x86_64__", "x86-64"}, {"__aarch64__", "aarch64"}, {"__i386__", "i386"},
+    {"__riscv", "riscv"},     {"__powerpc64__", "ppc64"},
+};
+
+void ctune_target_read_macros(const char *macros, ctune_target *out) {
+    snprintf(out->isa, sizeof out->isa, "scalar");
+    out->vector_bytes = 16;
+    for (size_t i = sizeof isas / sizeof *isas; i-- > 0;) {
+        if (macro_find(macros, isas[i].macro) != NULL) {
+            snprintf(out->isa, sizeof out->isa, "%s", isas[i].isa);
+            out->vector_bytes = isas[i].vector_bytes;
+        }
+    }
+    snprintf(out->cpu, sizeof out->cpu, "generic");
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        if (macro_find(macros, architectures[i].macro) != NULL) {
+            snprintf(out->cpu, sizeof out->cpu, "%s", architectures[i].name);
+            break;
+        }
+    }
+    const char *clang = macro_find(macros, "__clang_major__");
+    const char *gnu = macro_find(macros, "__GNUC__");
+    const char *major = clang != NULL ? clang : gnu;
+    snprintf(out->compiler, sizeof out->compiler, "%s %.*s",
+             clang != NULL ? "clang"
+             : gnu != NULL ? "gcc"
+                           : "cc",
+             major != NULL ? (int)strspn(major, "0123456789") : 1, major != NULL ? major : "0");
+    out->openmp = macro_find(macros, "_OPENMP") != NULL;
+    out->fast_math = macro_find(macros, "__FAST_MATH__") != NULL ||
+                     macro_find(macros, "__ASSOCIATIVE_MATH__") != NULL;
+}
+
+/* Flags that no compiler has a macro for: 1 = permits reassociation, 0 = forbids it, -1 = silent.
+ */
+static int associative_flag(int n_flags, const char *const *flags) {
+    static const struct {
+        const char *flag;
+        int value;
+    } rows[] = {
+        {"-fassociative-math", 1},    {"-funsafe-math-optimizations", 1},
+        {"-ffast-math", 1},           {"-ffp-model=fast", 1},
+        {"-ffp-model=aggressive", 1}, {"-fno-fast-math", 0},
+        {"-fno-associative-math", 0}, {"-fno-unsafe-math-optimizations", 0},
+        {"-ffp-model=strict", 0},     {"-ffp-model=precise", 0},
+    };
+    int value = -1;
+    for (int i = 0; i < n_flags; i++) {
+        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
+            value = strcmp(flags[i], rows[j].flag) == 0 ? rows[j].value : value;
+        }
+    }
+    return value;
+}
+
+/* ---- the compiler -------------------------------------------------------------------------- */
+/* command + flags that a dry run may have + the dry run's own. NULL when memory is out. */
+static char **dry_run_words(const ctune_run_compiler *compiler) {
+    static const char *const own[] = {"-w", "-dM", "-E", "-x", "c", "/dev/null"};
+    char **words = calloc((size_t)compiler->n_flags + 10, sizeof *words);
+    if (words == NULL) {
+        return NULL;
+    }
+    int n = 0;
+    words[n++] = (char *)compiler->command; /* argv is not written to */
+    for (int i = 0; i < compiler->n_flags; i++) {
+        int n_args;
+        bool is_dropped = ctune_target_is_dropped(compiler->flags[i], &n_args);
+        for (int j = i; !is_dropped && j <= i + n_args && j < compiler->n_flags; j++) {
+            words[n++] = (char *)compiler->flags[j];
+        }
+        i += n_args;
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        words[n++] = (char *)own[i];
+    }
+    return words;
+}
+
+/* 0 or an errno value. Standard output and error go to write_fd. */
+static int spawn(char *const *words, int write_fd, pid_t *out_pid) {
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0) {
+        return error;
+    }
+    error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    error = error != 0 ? error : posix_spawn_file_actions_adddup2(&actions, write_fd, 1);
+    error = error != 0 ? error : posix_spawn_file_actions_adddup2(&actions, write_fd, 2);
+    error = error != 0 ? error : posix_spawnp(out_pid, words[0], &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+static void read_all(int fd, ctune_text *out) {
+    char buffer[8192];
+    ssize_t n;
+    while ((n = read(fd, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR)) {
+        ctune_text_append_n(out, buffer, n > 0 ? (size_t)n : 0);
+    }
+}
+
+/* What the command prints; EENV when it cannot be run or fails. */
+static ctune_status capture(ctune_ctx *ctx, char *const *words, ctune_text *out) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return ctune_fail(ctx, CTUNE_EENV, "pipe: %s", strerror(errno));
+    }
+    pid_t pid;
+    int error = spawn(words, ends[1], &pid);
+    close(ends[1]);
+    if (error != 0) {
+        close(ends[0]);
+        return ctune_fail(ctx, CTUNE_EENV, "cannot run the compiler '%s': %s", words[0],
+                          strerror(error));
+    }
+    read_all(ends[0], out);
+    close(ends[0]);
+    int state = 0;
+    while (waitpid(pid, &state, 0) < 0) {
+        if (errno != EINTR) {
+            return ctune_fail(ctx, CTUNE_EENV, "%s: %s", words[0], strerror(errno));
+        }
+    }
+    if (out->failed) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory reading the compiler's macros");
+    }
+    const char *text = ctune_text_get(out);
+    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0) {
+        return ctune_fail(ctx, CTUNE_EENV, "the compiler '%s' fails with these flags: %.*s",
+                          words[0], (int)strcspn(text, "\n"), text);
+    }
+    return CTUNE_OK;
+}
+
+/* ---- the machine --------------------------------------------------------------------------- */
+static bool read_line(const char *folder, int index, const char *name, char *out, size_t size) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
+    FILE *file = fopen(path, "re");
+    bool ok = file != NULL && fgets(out, (int)size, file) != NULL;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return ok;
+}
+
+void ctune_target_read_caches(const char *folder, ctune_target *out) {
+    int64_t *const levels[] = {&out->l1_bytes, &out->l2_bytes, &out->l3_bytes};
+    char level[16], type[32], size[32];
+    for (int i = 0; read_line(folder, i, "level", level, sizeof level); i++) {
+        int n_level = atoi(level);
+        if (n_level < 1 || n_level > 3 || !read_line(folder, i, "type", type, sizeof type) ||
+            strncmp(type, "Instruction", 11) == 0 ||
+            !read_line(folder, i, "size", size, sizeof size)) {
+            continue;
+        }
+        char *unit;
+        long long n = strtoll(size, &unit, 10);
+        int shift = *unit == 'K' ? 10 : *unit == 'M' ? 20 : *unit == 'G' ? 30 : 0;
+        if (n > 0 && n < (1LL << 30)) {
+            *levels[n_level - 1] = n << shift;
+        }
+    }
+}
+
+static void name_host_cpu(ctune_target *out) {
+    char *name = LLVMGetHostCPUName();
+    if (name != NULL && name[0] != '\0') {
+        snprintf(out->cpu, sizeof out->cpu, "%s", name);
+    }
+    LLVMDisposeMessage(name);
+}
+
+static int count_threads(void) {
+    const char *wish = getenv("OMP_NUM_THREADS");
+    int n = wish != NULL ? atoi(wish) : 0; /* "4,2": the outermost level counts */
+    cpu_set_t set;
+    if (n < 1 && sched_getaffinity(0, sizeof set, &set) == 0) {
+        n = CPU_COUNT(&set);
+    }
+    if (n < 1) {
+        n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    return n < 1 ? 1 : n > 4096 ? 4096 : n;
+}
+
+ctune_status ctune_target_get(ctune_ctx *ctx, const ctune_run_compiler *compiler,
+                              ctune_target *out) {
+    const int n_flags = compiler->n_flags;
+    memset(out, 0, sizeof *out);
+    out->l1_bytes = 32 << 10;
+    out->l2_bytes = 512 << 10;
+    out->l3_bytes = 8 << 20;
+    ctune_status status =
+        ctune_target_flags(ctx, n_flags, compiler->flags, out->flags, sizeof out->flags);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    char **words = dry_run_words(compiler);
+    ctune_text macros;
+    ctune_text_init(&macros);
+    status = words == NULL ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for compiler flags")
+                           : capture(ctx, words, &macros);
+    if (status == CTUNE_OK) {
+        ctune_target_read_macros(ctune_text_get(&macros), out);
+    }
+    free(words);
+    ctune_text_clear(&macros);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    const char *march = ctune_target_last(n_flags, compiler->flags, "-march=");
+    const char *mcpu = ctune_target_last(n_flags, compiler->flags, "-mcpu=");
+    const char *cpu = mcpu != NULL ? mcpu : march;
+    if (cpu != NULL && strcmp(cpu, "native") == 0) {
+        name_host_cpu(out);
+    } else if (cpu != NULL && cpu[0] != '\0') {
+        snprintf(out->cpu, sizeof out->cpu, "%.*s", (int)strcspn(cpu, " \t\r\n"), cpu);
+    }
+    int flag = associative_flag(n_flags, compiler->flags);
+    out->fast_math = flag >= 0 ? flag == 1 : out->fast_math;
+    out->n_threads = out->openmp ? count_threads() : 1;
+    ctune_target_read_caches("/sys/devices/system/cpu/cpu0/cache", out);
+    return CTUNE_OK;
+}
+
+void ctune_target_key(const ctune_target *target, char *out, size_t size) {
+    uint64_t hash = ctune_hash(CTUNE_HASH_INIT, target->flags, strlen(target->flags));
+    snprintf(out, size, "%s %s %s t%d %08x", target->compiler, target->cpu, target->isa,
+             target->n_threads, (unsigned)(hash ^ hash >> 32));
+}

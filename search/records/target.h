@@ -1,0 +1,28 @@
+/*
+ * Private to search/records: the parts of ctune_target_get, apart for tests.
+ */
+#ifndef CTUNE_SEARCH_RECORDS_TARGET_H
+#define CTUNE_SEARCH_RECORDS_TARGET_H
+
+#include "runtime/text.h"
+#include "search/records/records.h"
+
+/* Flags that change code, canonical: of flags that override each other the last one stays; paths
+ * are cut, defines, warnings, debug and dependency output dropped; sorted; longer than out: cut,
+ * with a hash. */
+CTUNE_MUST_USE ctune_status ctune_target_flags(ctune_ctx *ctx, int n_flags,
+                                               const char *const *flags, char *out, size_t size);
+/* Is `flag` without meaning for a dry preprocessor run, or harmful (it writes files)? *n_args: how
+ * many of the words after it belong to it. */
+bool ctune_target_is_dropped(const char *flag, int *n_args);
+/* Value of the last flag that begins with `prefix` ("-march="), NULL when there is none. */
+const char *ctune_target_last(int n_flags, const char *const *flags, const char *prefix);
+
+/* Read `#define` lines (as -dM gives them) into out: compiler, isa, vector_bytes, openmp,
+ * fast_math, and the architecture as the cpu. */
+void ctune_target_read_macros(const char *macros, ctune_target *out);
+/* Cache sizes below `folder` (/sys/devices/system/cpu/cpu0/cache); what is not there keeps its
+ * default. */
+void ctune_target_read_caches(const char *folder, ctune_target *out);
+
+#endif

@@ -1,0 +1,304 @@
+/*
+ * Nest: building it from a form, looking things up, estimates of trip counts, dump and verify.
+ *
+ * Everything is array work on node indices; the primitives that change a nest are in ops.c.
+ */
+#include "search/schedule/nest.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "search/schedule/nest_ops.h"
+#include "search/schedule/program.h"
+
+static int add_node(ctune_nest *nest, ctune_nnode_kind kind, int parent, int *last) {
+    if (nest->n_nodes == CTUNE_NEST_NODES) {
+        return -1; /* ctune_program_form refuses trees that are so large */
+    }
+    int index = nest->n_nodes++;
+    ctune_nnode *node = &nest->node[index];
+    memset(node, 0, sizeof *node);
+    node->kind = kind;
+    node->parent = (int16_t)parent;
+    node->first = node->next = node->dim = node->stmt = node->outer = -1;
+    node->step = 1;
+    if (parent >= 0 && *last < 0) {
+        nest->node[parent].first = (int16_t)index;
+    } else if (parent >= 0) {
+        nest->node[*last].next = (int16_t)index;
+    }
+    *last = index;
+    return index;
+}
+
+/* Children of a tree node under `parent`; sequences inside are flattened. */
+static void add_kids(ctune_nest *nest, const ctune_tnode *tnode, int parent, int *last) {
+    for (int k = 0; k < tnode->n_kids; k++) {
+        const ctune_tnode *kid = tnode->kids[k];
+        if (kid->kind == CTUNE_TNODE_SEQ) {
+            add_kids(nest, kid, parent, last);
+            continue;
+        }
+        bool is_loop = kid->kind == CTUNE_TNODE_LOOP;
+        int index = add_node(nest, is_loop ? CTUNE_NN_LOOP : CTUNE_NN_STMT, parent, last);
+        if (index < 0) {
+            return;
+        }
+        ctune_nnode *node = &nest->node[index];
+        if (is_loop) {
+            int kid_last = -1;
+            node->dim = (int16_t)kid->dim;
+            memcpy(node->name, nest->form->tree->dims[kid->dim].name, CTUNE_NAME_BYTES);
+            add_kids(nest, kid, index, &kid_last);
+        } else {
+            node->stmt = (int16_t)kid->stmt;
+        }
+    }
+}
+
+void ctune_nest_init(ctune_nest *nest, const ctune_region *region, const ctune_form *form) {
+    int last = -1, root_last = -1;
+    nest->region = region;
+    nest->form = form;
+    nest->n_nodes = 0;
+    nest->n_caches = 0;
+    add_node(nest, CTUNE_NN_SEQ, -1, &root_last);
+    add_kids(nest, form->tree->root, 0, &last);
+}
+
+int ctune_nest_find(const ctune_nest *nest, const char *name) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].kind == CTUNE_NN_LOOP && strcmp(nest->node[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int ctune_nest_find_stmt(const ctune_nest *nest, int stmt) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].kind == CTUNE_NN_STMT && nest->node[i].stmt == stmt) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+bool ctune_nest_is_ancestor(const ctune_nest *nest, int ancestor, int node) {
+    while (node >= 0 && node != ancestor) {
+        node = nest->node[node].parent;
+    }
+    return node == ancestor;
+}
+
+/* Bounds of a dim in one statement's constraints: those in which it is alone. */
+static bool const_range(const ctune_stmt *stmt, int dim, int64_t *lo, int64_t *hi) {
+    bool has_lo = false, has_hi = false;
+    for (int c = 0; c < stmt->n_cons; c++) {
+        const ctune_aff *aff = stmt->cons[c];
+        if (aff->n_terms != 1 || aff->terms[0].kind != CTUNE_TERM_AXIS || aff->terms[0].id != dim) {
+            continue;
+        }
+        if (aff->terms[0].coef == 1 && (!has_lo || -aff->c0 > *lo)) {
+            has_lo = true;
+            *lo = -aff->c0;
+        } else if (aff->terms[0].coef == -1 && (!has_hi || aff->c0 < *hi)) {
+            has_hi = true;
+            *hi = aff->c0;
+        }
+    }
+    return has_lo && has_hi;
+}
+
+int64_t ctune_tree_const_extent(const ctune_tree *tree, int dim) {
+    int64_t extent = 0;
+    for (int s = 0; s < tree->n_stmts; s++) {
+        const ctune_stmt *stmt = &tree->stmts[s];
+        bool is_inside = false;
+        for (int d = 0; d < stmt->n_dims; d++) {
+            is_inside = is_inside || stmt->dims[d] == dim;
+        }
+        int64_t lo = 0, hi = 0;
+        if (!is_inside) {
+            continue;
+        }
+        if (!const_range(stmt, dim, &lo, &hi) || hi < lo) {
+            return 0;
+        }
+        extent = hi - lo + 1 > extent ? hi - lo + 1 : extent;
+    }
+    return extent;
+}
+
+int64_t ctune_nest_trip(const ctune_nest *nest, int node) {
+    const ctune_nnode *loop = &nest->node[node];
+    int64_t range = loop->outer >= 0 ? nest->node[loop->outer].step
+                                     : ctune_tree_const_extent(nest->form->tree, loop->dim);
+    return range == 0 ? 0 : (range + loop->step - 1) / loop->step;
+}
+
+/* Mean number of iterations of its dim that one entry of a loop covers. */
+static double mean_range(const ctune_nest *nest, int node) {
+    const ctune_nnode *loop = &nest->node[node];
+    if (loop->outer < 0) {
+        return nest->form->tree->dims[loop->dim].extent;
+    }
+    return mean_range(nest, loop->outer) / ctune_nest_extent(nest, loop->outer);
+}
+
+double ctune_nest_extent(const ctune_nest *nest, int node) {
+    const ctune_nnode *loop = &nest->node[node];
+    double trips;
+    if (loop->kind != CTUNE_NN_LOOP) {
+        return 1;
+    }
+    bool is_padded = loop->ann == CTUNE_ANN_UNROLL || loop->ann == CTUNE_ANN_VECTOR;
+    if (is_padded && loop->outer >= 0) {
+        trips = (double)nest->node[loop->outer].step / (double)loop->step;
+    } else if (loop->step == 1) {
+        trips = mean_range(nest, node);
+    } else {
+        trips = ceil(mean_range(nest, node) / (double)loop->step);
+    }
+    return trips < 1 ? 1 : trips;
+}
+
+/* ---- dump ---- */
+
+static const char *ann_name(ctune_ann ann) {
+    static const char *const names[] = {"", " unroll", " vector", " parallel"};
+    return names[ann];
+}
+
+static const char *stmt_name(const ctune_nest *nest, int stmt) {
+    return nest->region->stages[nest->form->tree->stmts[stmt].stage].name;
+}
+
+static void print_caches(const ctune_nest *nest, int at, ctune_text *out) {
+    for (int c = 0; c < nest->n_caches; c++) {
+        const ctune_cache *cache = &nest->cache[c];
+        if (cache->at != at) {
+            continue;
+        }
+        if (cache->kind == CTUNE_CACHE_PACK) {
+            ctune_text_line(out, "pack %s.%d", stmt_name(nest, cache->stmt), cache->read);
+        } else {
+            ctune_text_line(out, "register %s", stmt_name(nest, cache->stmt));
+        }
+    }
+}
+
+static void print_node(const ctune_nest *nest, int index, ctune_text *out) {
+    const ctune_nnode *node = &nest->node[index];
+    if (node->kind == CTUNE_NN_STMT) {
+        const ctune_stage *stage = &nest->region->stages[nest->form->tree->stmts[node->stmt].stage];
+        ctune_text_line(out, "%s", stage->name);
+        return;
+    }
+    if (node->kind == CTUNE_NN_SEQ) {
+        ctune_text_line(out, "nest");
+    } else if (node->step == 1) {
+        ctune_text_line(out, "%s x%.0f%s", node->name, ctune_nest_extent(nest, index),
+                        ann_name(node->ann));
+    } else {
+        ctune_text_line(out, "%s step %" PRId64 " x%.0f%s", node->name, node->step,
+                        ctune_nest_extent(nest, index), ann_name(node->ann));
+    }
+    out->indent++;
+    print_caches(nest, index, out);
+    for (int kid = node->first; kid >= 0; kid = nest->node[kid].next) {
+        print_node(nest, kid, out);
+    }
+    out->indent--;
+}
+
+void ctune_nest_print(const ctune_nest *nest, ctune_text *out) {
+    print_node(nest, 0, out);
+}
+
+/* ---- verify ---- */
+
+static const char *verify_loop(const ctune_nest *nest, int index) {
+    const ctune_nnode *node = &nest->node[index];
+    int n_inner = 0;
+    if (node->dim < 0 || node->dim >= nest->form->tree->n_dims || node->step < 1) {
+        return "bad dim or step";
+    }
+    if (node->outer >= 0 &&
+        (!ctune_nest_is_ancestor(nest, node->outer, node->parent) ||
+         nest->node[node->outer].dim != node->dim || nest->node[node->outer].step <= node->step)) {
+        return "outer level is not around its inner level";
+    }
+    for (int i = 1; i < nest->n_nodes; i++) {
+        const ctune_nnode *other = &nest->node[i];
+        if (other->kind != CTUNE_NN_LOOP || i == index) {
+            continue;
+        }
+        n_inner += other->outer == index;
+        if (strcmp(other->name, node->name) == 0) {
+            return "two loops of one name";
+        }
+    }
+    return n_inner > 1 || (n_inner == 0) != (node->step == 1) ? "innermost level must have step 1"
+                                                              : NULL;
+}
+
+static const char *verify_stmt(const ctune_nest *nest, int index, bool *seen) {
+    int stmt = nest->node[index].stmt;
+    if (stmt < 0 || stmt >= nest->form->tree->n_stmts || seen[stmt]) {
+        return "bad statement";
+    }
+    seen[stmt] = true;
+    uint64_t have[2] = {0, 0}, want[2] = {0, 0};
+    for (int up = nest->node[index].parent; up > 0; up = nest->node[up].parent) {
+        int dim = nest->node[up].dim;
+        have[dim / 64] |= (uint64_t)1 << (dim % 64);
+    }
+    for (int d = 0; d < nest->form->tree->stmts[stmt].n_dims; d++) {
+        int dim = nest->form->tree->stmts[stmt].dims[d];
+        want[dim / 64] |= (uint64_t)1 << (dim % 64);
+    }
+    return have[0] != want[0] || have[1] != want[1] ? "statement outside its loops" : NULL;
+}
+
+static const char *verify_links(const ctune_nest *nest, int index, int *n_seen) {
+    const ctune_nnode *node = &nest->node[index];
+    if (++*n_seen > nest->n_nodes) {
+        return "links form a cycle";
+    }
+    for (int kid = node->first; kid >= 0; kid = nest->node[kid].next) {
+        if (kid >= nest->n_nodes || nest->node[kid].parent != index) {
+            return "bad link";
+        }
+        const char *wrong = verify_links(nest, kid, n_seen);
+        if (wrong != NULL) {
+            return wrong;
+        }
+    }
+    return NULL;
+}
+
+ctune_status ctune_nest_verify(ctune_ctx *ctx, const ctune_nest *nest) {
+    bool seen[CTUNE_MAX_STMTS] = {false};
+    int n_seen = 0, n_stmts = 0;
+    const char *wrong = verify_links(nest, 0, &n_seen);
+    if (wrong == NULL && n_seen != nest->n_nodes) {
+        wrong = "nodes that are not linked";
+    }
+    for (int i = 1; i < nest->n_nodes && wrong == NULL; i++) {
+        bool is_loop = nest->node[i].kind == CTUNE_NN_LOOP;
+        n_stmts += !is_loop;
+        wrong = is_loop ? verify_loop(nest, i) : verify_stmt(nest, i, seen);
+    }
+    if (wrong == NULL && n_stmts != nest->form->tree->n_stmts) {
+        wrong = "a statement is missing";
+    }
+    for (int c = 0; c < nest->n_caches && wrong == NULL; c++) {
+        int node = ctune_nest_find_stmt(nest, nest->cache[c].stmt);
+        if (node < 0 || !ctune_nest_is_ancestor(nest, nest->cache[c].at, node)) {
+            wrong = "cache is not around its statement";
+        }
+    }
+    return wrong == NULL ? CTUNE_OK : ctune_fail(ctx, CTUNE_EBUG, "nest: %s", wrong);
+}

@@ -1,0 +1,38 @@
+/*
+ * Loop and memory primitives on node indices: what ctune_nest_apply does after looking names up.
+ * Private to search/schedule and search/space, which knows its nodes and must not pay for names.
+ *
+ * Each returns NULL when done, else the rule that was broken (static text; the nest is unchanged).
+ */
+#ifndef CTUNE_SEARCH_SCHEDULE_NEST_OPS_H
+#define CTUNE_SEARCH_SCHEDULE_NEST_OPS_H
+
+#include "search/schedule/nest.h"
+
+enum { CTUNE_MAX_FACTOR = 1 << 30, CTUNE_MAX_UNROLL = 64, CTUNE_MAX_LANES = 1024 };
+
+/* node keeps the outer level (step * factor); *inner is the new loop, its only child. Names must be
+ * free already. */
+const char *ctune_nest_split(ctune_nest *nest, int node, int64_t factor, const char *outer_name,
+                             const char *inner_name, int *inner);
+/* nodes: n loops of one chain of single-child loops, wanted order outermost first. */
+const char *ctune_nest_reorder(ctune_nest *nest, const int *nodes, int n);
+const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann);
+const char *ctune_nest_collapse(ctune_nest *nest, int outer, int inner);
+const char *ctune_nest_cache(ctune_nest *nest, ctune_cache_kind kind, int stmt, int read, int at);
+
+bool ctune_nest_is_ancestor(const ctune_nest *nest, int ancestor, int node); /* also when equal */
+/* Constant number of iterations of a loop whose tile or bounds are constant; 0 when not known. */
+int64_t ctune_nest_trip(const ctune_nest *nest, int node);
+/* Constant trip count of a dim whose bounds are constants in every statement around it; 0 when they
+ * are not. */
+int64_t ctune_tree_const_extent(const ctune_tree *tree, int dim);
+
+/* Legality of the caches (check.c calls it). */
+bool ctune_nest_check_caches(const ctune_nest *nest, char *why, size_t why_size);
+
+/* Does the dependence certainly cross iterations of the loops from the root down to `stop`
+ * (inclusive)? Then nothing inside one iteration of stop depends on it. */
+bool ctune_nest_is_carried(const ctune_nest *nest, const ctune_depvec *vec, int stop);
+
+#endif

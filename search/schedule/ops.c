@@ -1,0 +1,241 @@
+/*
+ * Loop and memory primitives on node indices (nest_ops.h): the structural conditions of each and
+ * its effect.
+ *
+ * Whether the order that results respects the dependences is asked once for the final nest
+ * (check.c), not here.
+ */
+#include "search/schedule/nest_ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "search/schedule/program.h"
+
+static bool is_loop(const ctune_nest *nest, int node) {
+    return nest->node[node].kind == CTUNE_NN_LOOP;
+}
+
+static int only_child(const ctune_nest *nest, int node) {
+    int kid = nest->node[node].first;
+    return kid >= 0 && nest->node[kid].next < 0 ? kid : -1;
+}
+
+const char *ctune_nest_split(ctune_nest *nest, int node, int64_t factor, const char *outer_name,
+                             const char *inner_name, int *inner) {
+    ctune_nnode *loop = &nest->node[node];
+    int64_t step;
+    if (loop->ann != CTUNE_ANN_SERIAL) {
+        return "the loop is annotated already";
+    }
+    if (nest->n_nodes == CTUNE_NEST_NODES) {
+        return "too many loops";
+    }
+    if (factor < 2 || factor > CTUNE_MAX_FACTOR ||
+        __builtin_mul_overflow(loop->step, factor, &step)) {
+        return "the factor must lie in 2 .. 2^30";
+    }
+    if (loop->outer >= 0 && step >= nest->node[loop->outer].step) {
+        return "the tile must be smaller than the enclosing tile";
+    }
+    int index = nest->n_nodes++;
+    ctune_nnode *below = &nest->node[index];
+    for (int i = 1; i < index; i++) {
+        if (nest->node[i].outer == node) {
+            nest->node[i].outer = (int16_t)index;
+        }
+    }
+    for (int kid = loop->first; kid >= 0; kid = nest->node[kid].next) {
+        nest->node[kid].parent = (int16_t)index;
+    }
+    *below = *loop;
+    below->parent = (int16_t)node;
+    below->next = -1;
+    below->outer = (int16_t)node;
+    loop->first = (int16_t)index;
+    loop->step = step;
+    snprintf(loop->name, sizeof loop->name, "%s", outer_name);
+    snprintf(below->name, sizeof below->name, "%s", inner_name);
+    *inner = index;
+    return NULL;
+}
+
+/* Loops from the outermost to the innermost of nodes[]; n_chain = 0 when they are not one chain. */
+static int collect_chain(const ctune_nest *nest, const int *nodes, int n, int *chain) {
+    int depth_of[CTUNE_NEST_NODES] = {0};
+    int deepest = nodes[0], top = nodes[0];
+    for (int i = 0; i < n; i++) {
+        for (int up = nodes[i]; up > 0; up = nest->node[up].parent) {
+            depth_of[nodes[i]]++;
+        }
+        deepest = depth_of[nodes[i]] > depth_of[deepest] ? nodes[i] : deepest;
+        top = depth_of[nodes[i]] < depth_of[top] ? nodes[i] : top;
+    }
+    int n_chain = depth_of[deepest] - depth_of[top] + 1;
+    int node = deepest;
+    for (int k = n_chain - 1; k >= 0; k--, node = nest->node[node].parent) {
+        if (k < n_chain - 1 && only_child(nest, node) < 0) {
+            return 0;
+        }
+        chain[k] = node;
+    }
+    return chain[0] == top ? n_chain : 0;
+}
+
+static bool levels_in_order(const ctune_nest *nest, const int *chain, int n) {
+    for (int i = 0; i < n; i++) {
+        for (int k = i + 1; k < n; k++) {
+            if (nest->node[chain[i]].dim == nest->node[chain[k]].dim &&
+                nest->node[chain[i]].step < nest->node[chain[k]].step) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Link chain[] as single-child loops between what is around old_top and what is inside old_bottom.
+ */
+static void relink(ctune_nest *nest, const int *chain, int n, int old_top, int old_bottom) {
+    int parent = nest->node[old_top].parent, next = nest->node[old_top].next;
+    int body = nest->node[old_bottom].first;
+    int16_t *from = &nest->node[parent].first;
+    while (*from != old_top) {
+        from = &nest->node[*from].next;
+    }
+    *from = (int16_t)chain[0];
+    for (int i = 0; i < n; i++) {
+        ctune_nnode *loop = &nest->node[chain[i]];
+        loop->parent = (int16_t)(i == 0 ? parent : chain[i - 1]);
+        loop->next = (int16_t)(i == 0 ? next : -1);
+        loop->first = (int16_t)(i == n - 1 ? body : chain[i + 1]);
+    }
+    for (int kid = body; kid >= 0; kid = nest->node[kid].next) {
+        nest->node[kid].parent = (int16_t)chain[n - 1];
+    }
+}
+
+const char *ctune_nest_reorder(ctune_nest *nest, const int *nodes, int n) {
+    int chain[CTUNE_NEST_NODES], wanted[CTUNE_NEST_NODES];
+    bool named[CTUNE_NEST_NODES] = {false};
+    for (int i = 0; i < n; i++) {
+        if (named[nodes[i]]) {
+            return "a loop is named twice";
+        }
+        named[nodes[i]] = true;
+    }
+    int n_chain = collect_chain(nest, nodes, n, chain);
+    int i_name = 0;
+    for (int k = 0; k < n_chain; k++) {
+        wanted[k] = named[chain[k]] && i_name < n ? nodes[i_name++] : chain[k];
+    }
+    if (n_chain == 0 || i_name != n) {
+        return "the loops do not form one perfect nest";
+    }
+    if (!levels_in_order(nest, wanted, n_chain)) {
+        return "the loop over tiles must stay outside the loop inside them";
+    }
+    relink(nest, wanted, n_chain, chain[0], chain[n_chain - 1]);
+    return NULL;
+}
+
+static bool has_ann_around(const ctune_nest *nest, int node, ctune_ann ann) {
+    for (int up = nest->node[node].parent; up > 0; up = nest->node[up].parent) {
+        if (nest->node[up].ann == ann) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_ann_inside(const ctune_nest *nest, int node, ctune_ann ann) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (i != node && is_loop(nest, i) && nest->node[i].ann == ann &&
+            ctune_nest_is_ancestor(nest, node, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann) {
+    ctune_nnode *loop = &nest->node[node];
+    if (loop->ann != CTUNE_ANN_SERIAL) {
+        return "the loop is annotated already";
+    }
+    if (ann == CTUNE_ANN_UNROLL) {
+        int64_t trip = ctune_nest_trip(nest, node);
+        if (trip == 0 || trip > CTUNE_MAX_UNROLL) {
+            return "only a constant number of up to 64 iterations can be unrolled: split first";
+        }
+    }
+    if (ann == CTUNE_ANN_VECTOR) {
+        if (loop->outer < 0 || loop->step != 1) {
+            return "only the inner loop of a split can be vectorized";
+        }
+        if (nest->node[loop->outer].step > CTUNE_MAX_LANES) {
+            return "more than 1024 lanes";
+        }
+    }
+    if ((ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_PARALLEL) &&
+        (has_ann_around(nest, node, ann) || has_ann_inside(nest, node, ann))) {
+        return ann == CTUNE_ANN_VECTOR ? "another loop of the nest is vectorized"
+                                       : "another loop of the nest is parallel";
+    }
+    loop->ann = ann;
+    return NULL;
+}
+
+/* Do the bounds of dim b depend on dim a in some statement? */
+static bool is_bound_to(const ctune_tree *tree, int a, int b) {
+    for (int s = 0; s < tree->n_stmts; s++) {
+        for (int c = 0; c < tree->stmts[s].n_cons; c++) {
+            const ctune_aff *aff = tree->stmts[s].cons[c];
+            if (ctune_aff_coef(aff, CTUNE_TERM_AXIS, a) != 0 &&
+                ctune_aff_coef(aff, CTUNE_TERM_AXIS, b) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *ctune_nest_collapse(ctune_nest *nest, int outer, int inner) {
+    if (nest->node[outer].ann != CTUNE_ANN_PARALLEL) {
+        return "the outer loop is not parallel";
+    }
+    if (only_child(nest, outer) != inner || nest->node[inner].ann != CTUNE_ANN_SERIAL) {
+        return "the second loop is not the only, serial, child of the first";
+    }
+    if (nest->node[outer].dim == nest->node[inner].dim ||
+        is_bound_to(nest->form->tree, nest->node[outer].dim, nest->node[inner].dim)) {
+        return "the bounds of the second loop depend on the first";
+    }
+    if (has_ann_inside(nest, inner, CTUNE_ANN_PARALLEL)) {
+        return "another loop of the nest is parallel";
+    }
+    nest->node[inner].ann = CTUNE_ANN_PARALLEL;
+    return NULL;
+}
+
+const char *ctune_nest_cache(ctune_nest *nest, ctune_cache_kind kind, int stmt, int read, int at) {
+    const ctune_stage *stage = &nest->region->stages[nest->form->tree->stmts[stmt].stage];
+    int node = ctune_nest_find_stmt(nest, stmt);
+    if (nest->n_caches == CTUNE_NEST_CACHES) {
+        return "too many caches";
+    }
+    if (node < 0 || !ctune_nest_is_ancestor(nest, at, node)) {
+        return "the loop is not around the statement";
+    }
+    if (kind == CTUNE_CACHE_PACK && (read < 0 || read >= stage->n_reads)) {
+        return "the statement has no such read";
+    }
+    for (int c = 0; c < nest->n_caches; c++) {
+        if (nest->cache[c].kind == kind && nest->cache[c].stmt == stmt &&
+            nest->cache[c].read == read) {
+            return "cached already";
+        }
+    }
+    nest->cache[nest->n_caches++] = (ctune_cache){kind, (int16_t)stmt, (int16_t)read, (int16_t)at};
+    return NULL;
+}

@@ -1,0 +1,149 @@
+/*
+ * Point <-> plan: which decisions of a point matter, what they mean, and the canonical form of a
+ * point.
+ *
+ * Decoding is total: any integers mean something (values wrap around the number of choices), and
+ * what does not apply is ignored. So sampling, mutation and old records need no checks.
+ */
+#include "search/space/space_private.h"
+
+#include <string.h>
+
+typedef struct decoder {
+    const ctune_point *point;
+    active_list *list; /* may be NULL */
+} decoder;
+
+/* Value of a decision; the list remembers it as one that matters. */
+static int take(decoder *dec, int slot, int n) {
+    if (slot < 0 || n <= 1 || slot >= dec->point->n) {
+        return 0;
+    }
+    int value = dec->point->decision[slot] % n;
+    value += value < 0 ? n : 0;
+    if (dec->list != NULL && dec->list->n < MAX_ACTIVE) {
+        dec->list->item[dec->list->n++] = (active){(int16_t)slot, (int16_t)n, (int16_t)value};
+    }
+    return value;
+}
+
+/* The decision just taken means the same as choice `value`. */
+static void settle(decoder *dec, int slot, int value) {
+    if (dec->list != NULL && dec->list->n > 0 && dec->list->item[dec->list->n - 1].slot == slot) {
+        dec->list->item[dec->list->n - 1].value = (int16_t)value;
+    }
+}
+
+static void decode_unroll(decoder *dec, const chain *c, int which, plan *p) {
+    int n_sizes = which == 0 ? N_UNROLL : N_UNROLL2;
+    const int *sizes = which == 0 ? unroll_sizes : unroll2_sizes;
+    int slot = c->slots.u[which];
+    int d = c->u[take(dec, slot, c->n_u)];
+    bool is_free = d >= 0 && d != p->v && !(which == 1 && d == p->u[0]);
+    if (is_free && p->shape == SHAPE_REGISTER) {
+        is_free = !(c->reduce >> d & 1) && (c->unroll_ok >> d & 1);
+    }
+    if (!is_free) {
+        settle(dec, slot, 0);
+        return;
+    }
+    p->u[which] = d;
+    p->reg[d] = sizes[take(dec, c->slots.unroll[which], n_sizes)];
+}
+
+static void decode_vector(decoder *dec, const chain *c, plan *p) {
+    int i = take(dec, c->slots.v, c->n_v);
+    int d = c->v[i];
+    bool is_tile = p->shape != SHAPE_REGISTER || (d >= 0 && (c->unroll_ok & ~c->reduce) >> d & 1);
+    if (d >= 0 && is_tile) {
+        p->v = d;
+        p->reg[d] = c->lanes[take(dec, c->slots.lanes, c->n_lanes)];
+    } else if (d >= 0) {
+        settle(dec, c->slots.v, c->n_v - 1);
+    }
+}
+
+/* Cache tiles are whole numbers of register tiles, so that full tiles hold nothing but full
+ * register tiles. */
+static void decode_tiles(decoder *dec, const chain *c, plan *p) {
+    for (int d = 0; d < c->m; d++) {
+        int size = c->cache[d][take(dec, c->slots.cache[d], c->n_cache[d])];
+        size = (size + p->reg[d] - 1) / p->reg[d] * p->reg[d];
+        if (size > p->reg[d] && size < c->extent[d]) {
+            p->cache[d] = size;
+        } else {
+            settle(dec, c->slots.cache[d], 0);
+        }
+    }
+}
+
+static void decode_orders(decoder *dec, const chain *c, plan *p) {
+    uint32_t tiled = 0;
+    for (int d = 0; d < c->m; d++) {
+        tiled |= p->cache[d] > 0 ? 1u << d : 0;
+    }
+    p->torder = take(dec, c->slots.torder, c->perms.n_perms);
+    if (dec->list != NULL) {
+        p->torder = perm_canonical(&c->perms, p->torder, &tiled, 1);
+        settle(dec, c->slots.torder, p->torder);
+    }
+    p->porder = take(dec, c->slots.porder, c->perms.n_perms);
+    if (dec->list != NULL && p->shape == SHAPE_REGISTER) {
+        uint32_t groups[2] = {~c->reduce, c->reduce};
+        p->porder = perm_canonical(&c->perms, p->porder, groups, 2);
+        settle(dec, c->slots.porder, p->porder);
+    }
+}
+
+/* The k-th loop that may be parallel, when there are so many. */
+static void decode_parallel(decoder *dec, const chain *c, plan *p) {
+    int n = 0;
+    for (int k = 0; k < c->n_outer; k++) {
+        n += c->outer_par[k];
+    }
+    for (int d = 0; d < c->m; d++) {
+        n += (c->par >> d & 1) ? 1 + (p->cache[d] > 0) : 0;
+    }
+    p->par = take(dec, c->slots.par, N_PAR_CHOICES);
+    if (p->par > n) {
+        p->par = 0;
+        settle(dec, c->slots.par, 0);
+    }
+}
+
+void plan_decode(const chain *c, const ctune_point *point, plan *out, active_list *list) {
+    decoder dec = {point, list};
+    memset(out, 0, sizeof *out);
+    out->v = out->u[0] = out->u[1] = -1;
+    for (int d = 0; d < MAX_BAND; d++) {
+        out->reg[d] = 1;
+    }
+    if (c->m > 0) {
+        out->shape = c->shape[take(&dec, c->slots.shape, c->n_shapes)];
+    }
+    if (out->shape != SHAPE_SOURCE) {
+        decode_vector(&dec, c, out);
+        decode_unroll(&dec, c, 0, out);
+        decode_unroll(&dec, c, 1, out);
+        decode_tiles(&dec, c, out);
+        decode_orders(&dec, c, out);
+    }
+    for (int k = 0; k < c->n_packs && out->shape == SHAPE_REGISTER; k++) {
+        out->pack[k] = (pack_choice)take(&dec, c->slots.pack[k], N_PACK_CHOICES);
+    }
+    decode_parallel(&dec, c, out);
+}
+
+bool plan_is_sane(const chain *c, const plan *p) {
+    if (p->shape == SHAPE_SOURCE) {
+        return true;
+    }
+    int n_regs = c->vector_bytes >= 64 ? 32 : 16;
+    int64_t n_vectors = 1;
+    for (int d = 0; d < c->m; d++) {
+        int64_t bytes = (int64_t)p->reg[d] * c->elem_bytes;
+        bool is_lanes = d == p->v;
+        n_vectors *= is_lanes ? (bytes + c->vector_bytes - 1) / c->vector_bytes : p->reg[d];
+    }
+    return n_vectors <= n_regs; /* more would spill */
+}

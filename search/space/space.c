@@ -1,0 +1,315 @@
+/*
+ * The space: its forms, and the public operations on points.
+ *
+ * In: a program (region with dependences). The forms are the source's structure, its distribution
+ * and what isl's scheduler proposes; structures that are not legal or that equal an earlier one are
+ * dropped. Everything after creation is plain array work without isl.
+ */
+#include "search/space/space_private.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void form_space_destroy(form_space *fs) {
+    if (fs == NULL) {
+        return;
+    }
+    for (int k = 0; k < fs->n_chains; k++) {
+        free(fs->chain[k]);
+    }
+    ctune_schedule_clear(&fs->prefix);
+    free(fs);
+}
+
+static bool is_known_form(const ctune_space *space, const ctune_form *form) {
+    for (int f = 0; f < space->n_forms; f++) {
+        if (ctune_tree_is_equal(space->form[f]->form->tree, form->tree)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A structure that cannot be had is no error: the space goes without it. */
+static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix) {
+    const ctune_form *form = NULL;
+    form_space *fs = calloc(1, sizeof *fs);
+    ctune_status status = CTUNE_ENOMEM;
+    if (fs == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    ctune_schedule_append_text(&fs->prefix, prefix);
+    if (!fs->prefix.failed) {
+        status = ctune_program_form(ctx, space->program, &fs->prefix, &form);
+    }
+    bool is_wanted =
+        status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS && !is_known_form(space, form);
+    if (!is_wanted) {
+        form_space_destroy(fs);
+        return status == CTUNE_ENOMEM ? status : CTUNE_OK;
+    }
+    fs->form = form;
+    ctune_nest_init(&fs->base, space->program->region, form);
+    space->form[space->n_forms++] = fs;
+    return chains_find(ctx, space, space->n_forms - 1);
+}
+
+ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program,
+                                const ctune_space_options *options, ctune_space **out) {
+    static const char *const prefixes[] = {"", "distribute", "polyhedral smart", "polyhedral max",
+                                           "polyhedral min"};
+    ctune_space *space = calloc(1, sizeof *space);
+    ctune_status status = CTUNE_OK;
+    if (space == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    space->program = program;
+    space->options = *options;
+    if (space->options.vector_bytes < 16) {
+        space->options.vector_bytes = 16;
+    }
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
+        status = add_form(ctx, space, prefixes[k]);
+    }
+    if (status == CTUNE_OK && space->n_forms == 0) {
+        status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");
+    }
+    if (status != CTUNE_OK) {
+        ctune_space_destroy(space);
+        return status;
+    }
+    slots_assign(space);
+    *out = space;
+    return CTUNE_OK;
+}
+
+void ctune_space_destroy(ctune_space *space) {
+    if (space == NULL) {
+        return;
+    }
+    for (int f = 0; f < space->n_forms; f++) {
+        form_space_destroy(space->form[f]);
+    }
+    free(space);
+}
+
+int ctune_space_n_decisions(const ctune_space *space) {
+    return space->n_decisions;
+}
+
+int ctune_space_n_choices(const ctune_space *space, int i_decision) {
+    return space->decision[i_decision].n_choices;
+}
+
+const char *ctune_space_name(const ctune_space *space, int i_decision) {
+    return space->decision[i_decision].name;
+}
+
+static double n_at(int slot, int n) {
+    return slot < 0 ? 1 : n;
+}
+
+static double chain_size(const chain *c) {
+    double par = n_at(c->slots.par, N_PAR_CHOICES);
+    if (c->m == 0 || c->slots.shape < 0) {
+        return par;
+    }
+    double tiles =
+        n_at(c->slots.torder, c->perms.n_perms) * n_at(c->slots.porder, c->perms.n_perms);
+    for (int d = 0; d < c->m; d++) {
+        tiles *= n_at(c->slots.cache[d], c->n_cache[d]);
+    }
+    double lanes = 1 + (n_at(c->slots.v, c->n_v) - 1) * n_at(c->slots.lanes, c->n_lanes);
+    double unroll = 1 + (n_at(c->slots.u[0], c->n_u) - 1) * N_UNROLL;
+    double unroll2 = 1 + (n_at(c->slots.u[1], c->n_u) - 1) * N_UNROLL2;
+    double plain = tiles * lanes * unroll * unroll2;
+    return par * (1 + plain + (c->n_shapes > 2 ? plain * pow(N_PACK_CHOICES, c->n_packs) : 0));
+}
+
+double ctune_space_size(const ctune_space *space) {
+    double size = 0;
+    for (int f = 0; f < space->n_forms; f++) {
+        double points = 1;
+        for (int k = 0; k < space->form[f]->n_chains; k++) {
+            points *= chain_size(space->form[f]->chain[k]);
+        }
+        size += points;
+    }
+    return size;
+}
+
+int point_form(const ctune_space *space, const ctune_point *point) {
+    int form = point->n > 0 ? point->decision[0] % space->n_forms : 0;
+    return form < 0 ? form + space->n_forms : form;
+}
+
+/* ---- points ---- */
+
+static void find_active(const ctune_space *space, const ctune_point *point, active_list *list) {
+    int form = point_form(space, point);
+    plan p;
+    list->n = 0;
+    list->item[list->n++] = (active){0, (int16_t)space->n_forms, (int16_t)form};
+    for (int k = 0; k < space->form[form]->n_chains; k++) {
+        plan_decode(space->form[form]->chain[k], point, &p, list);
+    }
+}
+
+static void from_active(const ctune_space *space, const active_list *list, ctune_point *out) {
+    memset(out, 0, sizeof *out);
+    out->n = space->n_decisions;
+    for (int k = 0; k < list->n; k++) {
+        out->decision[list->item[k].slot] = list->item[k].value;
+    }
+}
+
+void ctune_space_normalise(const ctune_space *space, ctune_point *point) {
+    active_list list;
+    find_active(space, point, &list);
+    from_active(space, &list, point);
+}
+
+void ctune_space_sample(const ctune_space *space, ctune_rng *rng, ctune_point *out) {
+    memset(out, 0, sizeof *out);
+    out->n = space->n_decisions;
+    for (int k = 0; k < space->n_decisions; k++) {
+        out->decision[k] = (int16_t)ctune_rng_below(rng, (uint64_t)space->decision[k].n_choices);
+    }
+    ctune_space_normalise(space, out);
+}
+
+/* Sizes mostly go to a neighbour; everything else to any other choice. */
+static int other_choice(const ctune_space *space, ctune_rng *rng, const active *a) {
+    if (space->decision[a->slot].is_ordered && ctune_rng_below(rng, 3) != 0) {
+        int step = ctune_rng_below(rng, 2) == 0 ? 1 : -1;
+        int value = a->value + step;
+        return value < 0 ? 1 : value >= a->n ? a->n - 2 : value;
+    }
+    int value = (int)ctune_rng_below(rng, (uint64_t)a->n - 1);
+    return value + (value >= a->value);
+}
+
+/* Decisions that a chain's shape or an unrolled dim has just switched on start at random values. */
+static void randomise_inactive(const ctune_space *space, ctune_rng *rng, const active_list *list,
+                               ctune_point *point) {
+    bool is_active[CTUNE_SPACE_DECISIONS] = {false};
+    for (int k = 0; k < list->n; k++) {
+        is_active[list->item[k].slot] = true;
+    }
+    for (int k = 0; k < space->n_decisions; k++) {
+        if (!is_active[k]) {
+            point->decision[k] =
+                (int16_t)ctune_rng_below(rng, (uint64_t)space->decision[k].n_choices);
+        }
+    }
+}
+
+void ctune_space_mutate(const ctune_space *space, ctune_rng *rng, const ctune_point *in,
+                        ctune_point *out) {
+    active_list list;
+    ctune_point start = *in;
+    find_active(space, in, &list);
+    from_active(space, &list, &start);
+    *out = start;
+    for (int attempt = 0; attempt < 16; attempt++) {
+        const active *a = &list.item[ctune_rng_below(rng, (uint64_t)list.n)];
+        if (a->n <= 1) {
+            continue;
+        }
+        *out = start;
+        randomise_inactive(space, rng, &list, out);
+        out->decision[a->slot] = (int16_t)other_choice(space, rng, a);
+        ctune_space_normalise(space, out);
+        if (ctune_point_hash(out) != ctune_point_hash(&start)) {
+            return;
+        }
+    }
+}
+
+uint64_t ctune_point_hash(const ctune_point *point) {
+    size_t n = point->n > 0 ? (size_t)point->n : 0;
+    return ctune_hash(CTUNE_HASH_INIT, point->decision, n * sizeof point->decision[0]);
+}
+
+/* ---- from points to nests and schedules ---- */
+
+static bool build(const ctune_space *space, const ctune_point *point, ctune_nest *nest,
+                  ctune_schedule *schedule) {
+    const form_space *fs = space->form[point_form(space, point)];
+    memcpy(nest, &fs->base,
+           offsetof(ctune_nest, node) + (size_t)fs->base.n_nodes * sizeof fs->base.node[0]);
+    for (int k = 0; k < fs->n_chains; k++) {
+        plan p;
+        plan_decode(fs->chain[k], point, &p, NULL);
+        if (!plan_is_sane(fs->chain[k], &p) || !plan_build(fs->chain[k], &p, nest, schedule)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ctune_space_nest(const ctune_space *space, const ctune_point *point, ctune_nest *out) {
+    return build(space, point, out, NULL) && ctune_nest_check(out, NULL, 0);
+}
+
+ctune_status ctune_space_schedule(ctune_ctx *ctx, const ctune_space *space,
+                                  const ctune_point *point, ctune_schedule *out) {
+    const form_space *fs = space->form[point_form(space, point)];
+    ctune_nest nest;
+    for (int k = 0; k < fs->prefix.n; k++) {
+        ctune_schedule_append(out, &fs->prefix.prim[k]);
+    }
+    bool is_built = build(space, point, &nest, out);
+    if (out->failed) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory, or too many primitives");
+    }
+    if (!is_built) {
+        return ctune_fail(ctx, CTUNE_EREFUSED, "the point is not legal");
+    }
+    return CTUNE_OK;
+}
+
+/* ---- dump ---- */
+
+static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
+    const ctune_tree *tree = fs->form->tree;
+    ctune_text_printf(out, "    chain %s work %.3g:",
+                      fs->base.region->stages[tree->stmts[c->stmt].stage].name, c->work);
+    for (int k = 0; k < c->n_outer; k++) {
+        ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
+    }
+    if (c->m > 0) {
+        ctune_text_append(out, " | band");
+    }
+    for (int d = 0; d < c->m; d++) {
+        ctune_text_printf(out, " %s%s", fs->base.node[c->node[d]].name,
+                          c->reduce >> d & 1 ? "(reduce)" : "");
+    }
+    if (c->n_v > 1) {
+        ctune_text_append(out, " | vector");
+    }
+    for (int k = 0; k + 1 < c->n_v; k++) {
+        ctune_text_printf(out, " %s", fs->base.node[c->node[c->v[k]]].name);
+    }
+    ctune_text_append(out, "\n");
+}
+
+void ctune_space_print(const ctune_space *space, ctune_text *out) {
+    ctune_text_printf(out, "space of %.3g points, %d forms, %d decisions\n",
+                      ctune_space_size(space), space->n_forms, space->n_decisions);
+    for (int f = 0; f < space->n_forms; f++) {
+        const form_space *fs = space->form[f];
+        const char *prefix = fs->form->prefix;
+        ctune_text_printf(out, "form %d: %.*s\n", f, (int)strcspn(prefix, "\n"),
+                          *prefix != '\0' ? prefix : "source");
+        for (int k = 0; k < fs->n_chains; k++) {
+            print_chain(fs, fs->chain[k], out);
+        }
+    }
+    for (int k = 0; k < space->n_decisions; k++) {
+        ctune_text_printf(out, "decision %d: %s, %d choices\n", k, space->decision[k].name,
+                          space->decision[k].n_choices);
+    }
+}

@@ -1,0 +1,36 @@
+/* What the files of search/te share among themselves. */
+#ifndef CTUNE_SEARCH_TE_TE_PRIVATE_H
+#define CTUNE_SEARCH_TE_TE_PRIVATE_H
+
+#include "search/te/te.h"
+
+/* Bounding box of all accesses to a tensor: lo[d] <= index <= hi[d]. false (and zeros) when nothing
+ * runs. */
+bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *params, int64_t *lo,
+                      int64_t *hi);
+
+/* "A[$0][$1]", "x": in the arena. */
+const char *ctune_tensor_default_pattern(ctune_arena *arena, const char *name, int rank);
+
+/* Does the axis occur inside one of aff's divs? */
+bool ctune_aff_div_uses_axis(const ctune_region *region, const ctune_aff *aff, int axis);
+
+/* The dump with names replaced by their ordinals and without what only people or the source need:
+ * the text whose hash is the workload key. */
+void ctune_te_print_normal(const ctune_region *region, ctune_text *out);
+
+/* The type that an expression has by its operator and operands; what prints without ":type". */
+ctune_type ctune_expr_derived_type(const ctune_region *region, const ctune_expr *expr);
+
+typedef union ctune_math_arg {
+    float f32;
+    double f64;
+    long double f80;
+    int32_t i32;
+    int64_t i64;
+} ctune_math_arg;
+
+/* Call a function that ctune_math_find knows; args and result in the arm of its type. */
+ctune_math_arg ctune_math_call(const char *name, const ctune_math_arg *args);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Random TE regions for the property tests: small programs of one to four stages that exercise what
+ * the front end can make (rectangular, triangular, shifted and strided loops, imperfect nests,
+ * stencils in a time loop, reductions, temporaries, affine and data-dependent conditions, several
+ * element types), built with the builders of te.h.
+ *
+ * Every access stays inside its tensor for all parameter values >= 0; values are small integers at
+ * the start.
+ */
+#ifndef CTUNE_TESTS_PROPERTY_RANDOM_REGION_H
+#define CTUNE_TESTS_PROPERTY_RANDOM_REGION_H
+
+#include "runtime/rng.h"
+#include "search/te/te.h"
+
+enum { RANDOM_SETS = 3 }; /* sets of parameter values that a region is run with */
+
+/* A finished and verified region; the same rng state gives the same region. Owner of *out: caller.
+ */
+CTUNE_MUST_USE ctune_status random_region_make(ctune_ctx *ctx, ctune_rng *rng, ctune_region **out);
+
+/* Parameter values of set `which` for running: 0 = the representative values when they are small,
+ * else medium; 1 = any small ones; 2 = the smallest (0 to 3). out [n_params]. */
+void random_region_sizes(const ctune_region *region, ctune_rng *rng, int which, int64_t *out);
+
+/* Integer-valued contents for n elements of the type. */
+void random_fill(ctune_rng *rng, ctune_type type, size_t n, void *out);
+
+#endif

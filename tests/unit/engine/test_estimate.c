@@ -1,0 +1,151 @@
+/* The analytic estimate: orders that everyone agrees on, plausible magnitudes, and its speed. */
+#include "engine_fixture.h"
+
+static double estimate(fixture *f, const char *schedule_text) {
+    ctune_schedule schedule;
+    ctune_nest nest;
+    ctune_schedule_init(&schedule);
+    assert_int_equal(ctune_schedule_parse(&f->ctx, schedule_text, &schedule), CTUNE_OK);
+    ctune_status status = ctune_schedule_apply(&f->ctx, f->program, &schedule, &nest);
+    if (status != CTUNE_OK) {
+        print_error("%s\n", f->ctx.error);
+    }
+    assert_int_equal(status, CTUNE_OK);
+    ctune_schedule_clear(&schedule);
+    double ns = ctune_estimate(&nest, &f->machine);
+    assert_true(ns > 0 && isfinite(ns));
+    return ns;
+}
+
+static const char tile[] = "split i 8 -> i0 i1; split j 32 -> j0 j1; reorder i0 j0 k i1 j1;";
+static const char blocked[] =
+    "split k 256 -> k0 k1; split j 32 -> j0 j1; split i 8 -> i0 i1;"
+    "reorder k0 j0 i0 k1 i1 j1; unroll i1; vectorize j1; cache_write S0 at i0 register;";
+
+static void test_gemm(void **state) {
+    (void)state;
+    fixture f;
+    char text[1024];
+    fixture_init(&f, te_sample_gemm());
+    double source = estimate(&f, "");
+    double interchanged = estimate(&f, "reorder i k j");
+    double bad_order = estimate(&f, "reorder j k i");
+    snprintf(text, sizeof text, "%s unroll i1; vectorize j1", tile);
+    double tiled = estimate(&f, text);
+    snprintf(text, sizeof text, "%s unroll i1; vectorize j1; cache_write S0 at j0 register", tile);
+    double registers = estimate(&f, text);
+    double peak_ns = 2.0 * 1024 * 1024 * 1024 / (3.0 * 2 * 16 * 2);
+    assert_true(source > 10 * interchanged);
+    assert_true(bad_order > 5 * interchanged);
+    assert_true(interchanged > 1.5 * registers);
+    assert_true(tiled > 1.5 * registers);
+    assert_true(registers > peak_ns);
+    assert_true(estimate(&f, blocked) < 1.6 * peak_ns);
+    fixture_clear(&f);
+}
+
+/* Too few accumulators wait for each other, too many spill. */
+static void test_register_tile(void **state) {
+    (void)state;
+    fixture f;
+    double ns[4];
+    static const int rows[4] = {1, 2, 12, 24};
+    fixture_init(&f, te_sample_gemm());
+    for (int i = 0; i < 4; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "split k 256 -> k0 k1; split j 32 -> j0 j1; split i %d -> i0 i1;"
+                 "reorder k0 j0 i0 k1 i1 j1; unroll i1; vectorize j1;"
+                 "cache_write S0 at i0 register", rows[i]);
+        if (rows[i] == 1) {
+            snprintf(text, sizeof text,
+                     "split k 256 -> k0 k1; split j 32 -> j0 j1; reorder k0 j0 i k1 j1;"
+                     "vectorize j1; cache_write S0 at i register");
+        }
+        ns[i] = estimate(&f, text);
+    }
+    assert_true(ns[0] > ns[1]);
+    assert_true(ns[1] > ns[2]);
+    assert_true(ns[3] > 1.2 * ns[2]);
+    fixture_clear(&f);
+}
+
+static void test_parallel(void **state) {
+    (void)state;
+    fixture f;
+    char text[1024];
+    fixture_init(&f, te_sample_gemm());
+    double serial = estimate(&f, blocked);
+    snprintf(text, sizeof text, "%s parallel j0", blocked);
+    double one_core = estimate(&f, text);
+    assert_true(one_core >= serial);
+    f.machine.n_cores = 4;
+    double outer = estimate(&f, text);
+    snprintf(text, sizeof text, "%s parallel i0", blocked);
+    double inner = estimate(&f, text);
+    assert_true(outer < 0.4 * serial);
+    assert_true(inner > outer); /* forks more often */
+    fixture_clear(&f);
+}
+
+/* A packed column read is cheaper than a strided one. */
+static void test_pack(void **state) {
+    (void)state;
+    fixture f;
+    char text[1024];
+    fixture_init(&f, te_sample_gemm());
+    snprintf(text, sizeof text, "%s cache_read S0.1 at j0 pack", blocked);
+    assert_true(estimate(&f, text) < estimate(&f, blocked));
+    fixture_clear(&f);
+}
+
+static void test_all_samples(void **state) {
+    (void)state;
+    const char *const texts[] = {te_sample_gemm(),     te_sample_syrk(), te_sample_2mm(),
+                                 te_sample_jacobi2d(), te_sample_symm(), te_sample_gemm_i8()};
+    for (size_t w = 0; w < sizeof texts / sizeof *texts; w++) {
+        fixture f;
+        fixture_init(&f, texts[w]);
+        ctune_rng rng;
+        ctune_rng_init(&rng, 5);
+        for (int i = 0; i < 2000; i++) {
+            ctune_point point;
+            ctune_nest nest;
+            ctune_space_sample(f.space, &rng, &point);
+            if (ctune_space_nest(f.space, &point, &nest)) {
+                double ns = ctune_estimate(&nest, &f.machine);
+                assert_true(isfinite(ns) && ns > 1000 && ns < 1e15);
+            }
+        }
+        fixture_clear(&f);
+    }
+}
+
+/* The design number is 100,000 nests a second; a slow build or a busy machine still passes at a tenth of it. */
+static void test_speed(void **state) {
+    (void)state;
+    fixture f;
+    ctune_nest nest;
+    ctune_point point;
+    fixture_init(&f, te_sample_gemm());
+    assert_true(ctune_space_seeds(f.space, &point, 1) == 1);
+    assert_true(ctune_space_nest(f.space, &point, &nest));
+    int64_t start = ctune_now_ns();
+    double sum = 0;
+    for (int i = 0; i < 20000; i++) {
+        sum += ctune_estimate(&nest, &f.machine);
+    }
+    double per_s = 20000 / ((double)(ctune_now_ns() - start) * 1e-9);
+    print_message("%.0f nests a second\n", per_s);
+    assert_true(sum > 0 && per_s > 10000);
+    fixture_clear(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gemm), cmocka_unit_test(test_register_tile),
+        cmocka_unit_test(test_parallel), cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_all_samples), cmocka_unit_test(test_speed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

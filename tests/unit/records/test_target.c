@@ -1,0 +1,191 @@
+/* The target: macros, flags in canonical form, caches from a made folder, and the real compilers.
+ */
+#include "search/records/target.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
+
+static void test_macros(void **state) {
+    (void)state;
+    ctune_target t = {0};
+    ctune_target_read_macros(
+        "#define __AVX2__ 1\n#define __AVX__ 1\n#define __SSE2__ 1\n"
+        "#define __clang_major__ 19\n#define __GNUC__ 4\n#define __x86_64__ 1\n"
+        "#define _OPENMP 201811\n#define __FAST_MATH__ 1",
+        &t);
+    assert_string_equal(t.isa, "avx2");
+    assert_int_equal(t.vector_bytes, 32);
+    assert_string_equal(t.compiler, "clang 19");
+    assert_string_equal(t.cpu, "x86-64");
+    assert_true(t.openmp && t.fast_math);
+    memset(&t, 0, sizeof t);
+    ctune_target_read_macros(
+        "warning: __AVX512F__\n#define __AVX512FP16__ 1\n#define __GNUC__ 12\n", &t);
+    assert_string_equal(t.isa, "scalar");
+    assert_string_equal(t.compiler, "gcc 12");
+    assert_string_equal(t.cpu, "generic");
+    assert_true(!t.openmp && !t.fast_math);
+    ctune_target_read_macros("", &t);
+    assert_string_equal(t.compiler, "cc 0");
+}
+
+static void test_flags(void **state) {
+    (void)state;
+    static const char *const flags[] = {
+        "-O2",
+        "-march=x86-64",
+        "-I",
+        "include",
+        "-DN=3",
+        "-Wall",
+        "-g",
+        "-O3",
+        "-MF",
+        "a.d",
+        "-march=native",
+        "-ffast-math",
+        "-fno-fast-math",
+        "-fprofile-use=/home/me/p",
+        "-mllvm",
+        "-polly",
+        "-mllvm",
+        "-polly-tiling",
+        "-c",
+        "a.c",
+        "-o",
+        "a.o",
+        "-fopenmp",
+        "-std=c11",
+    };
+    ctune_ctx ctx = {0};
+    char out[256];
+    assert_int_equal(ctune_target_flags(&ctx, COUNT(flags), flags, out, sizeof out), CTUNE_OK);
+    assert_string_equal(out,
+                        "-O3 -fno-fast-math -fopenmp -fprofile-use -march=native -mllvm -polly "
+                        "-mllvm -polly-tiling -std=c11");
+    static const char *const same[] = {"-fopenmp", "-O3"}, *const sorted[] = {"-O3", "-fopenmp",
+                                                                              "-pipe"};
+    char other[256];
+    assert_int_equal(ctune_target_flags(&ctx, 2, same, out, sizeof out), CTUNE_OK);
+    assert_int_equal(ctune_target_flags(&ctx, 3, sorted, other, sizeof other), CTUNE_OK);
+    assert_string_equal(out, other);
+    assert_int_equal(ctune_target_flags(&ctx, 0, NULL, out, sizeof out), CTUNE_OK);
+    assert_string_equal(out, "");
+    /* A dangling argument, and a line that is too long. */
+    static const char *const dangling[] = {"-O1", "-o"};
+    assert_int_equal(ctune_target_flags(&ctx, 2, dangling, out, sizeof out), CTUNE_OK);
+    assert_string_equal(out, "-O1");
+    char words[40][16];
+    const char *many[40];
+    for (int i = 0; i < 40; i++) {
+        snprintf(words[i], sizeof words[i], "-fvery-long-%d", i);
+        many[i] = words[i];
+    }
+    assert_int_equal(ctune_target_flags(&ctx, 40, many, out, sizeof out), CTUNE_OK);
+    assert_true(strlen(out) < 256 && strstr(out, " ~") != NULL);
+    snprintf(words[39], sizeof words[39], "-fvery-long-x");
+    assert_int_equal(ctune_target_flags(&ctx, 40, many, other, sizeof other), CTUNE_OK);
+    assert_string_not_equal(out, other);
+}
+
+static void write_file(const char *folder, int index, const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/index%d", folder, index);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
+    ctune_ctx ctx = {0};
+    assert_int_equal(ctune_file_write(&ctx, path, text, strlen(text)), CTUNE_OK);
+}
+
+static void test_caches(void **state) {
+    (void)state;
+    char folder[] = "/tmp/ctune-cache-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    static const char *const rows[][3] = {{"1", "Instruction", "64K"},
+                                          {"1", "Data", "48K"},
+                                          {"2", "Unified", "2M"},
+                                          {"3", "Unified", "junk"}};
+    for (int i = 0; i < 4; i++) {
+        write_file(folder, i, "level", rows[i][0]);
+        write_file(folder, i, "type", rows[i][1]);
+        write_file(folder, i, "size", rows[i][2]);
+    }
+    ctune_target t = {.l1_bytes = 1, .l2_bytes = 2, .l3_bytes = 3};
+    ctune_target_read_caches(folder, &t);
+    assert_int_equal(t.l1_bytes, 48 << 10);
+    assert_int_equal(t.l2_bytes, 2 << 20);
+    assert_int_equal(t.l3_bytes, 3);
+    ctune_target_read_caches("/nonexistent", &t);
+    assert_int_equal(t.l1_bytes, 48 << 10);
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static bool is_installed(const char *command) {
+    char line[64];
+    snprintf(line, sizeof line, "command -v %s >/dev/null", command);
+    return system(line) == 0;
+}
+
+static void test_compilers(void **state) {
+    (void)state;
+    static const char *const commands[] = {"gcc", "clang-19"};
+    for (int i = 0; i < 2; i++) {
+        if (!is_installed(commands[i])) {
+            continue;
+        }
+        static const char *const flags[] = {"-O3",   "-march=x86-64-v3", "-fopenmp", "-Wall", "-MD",
+                                            "-mllvm"};
+        ctune_run_compiler compiler = {.command = commands[i], .n_flags = 5, .flags = flags};
+        ctune_ctx ctx = {0};
+        ctune_target t;
+        char key[256];
+        setenv("OMP_NUM_THREADS", "3", 1);
+        if (ctune_target_get(&ctx, &compiler, &t) != CTUNE_OK) {
+            fail_msg("%s", ctx.error);
+        }
+        assert_string_equal(t.isa, "avx2");
+        assert_string_equal(t.cpu, "x86-64-v3");
+        assert_int_equal(t.n_threads, 3);
+        assert_true(t.l1_bytes > 0 && t.l2_bytes > 0 && t.l3_bytes > 0 && !t.fast_math);
+        ctune_target_key(&t, key, sizeof key);
+        assert_int_equal(strncmp(key, i == 0 ? "gcc " : "clang 19 ", i == 0 ? 4 : 9), 0);
+        assert_non_null(strstr(key, " x86-64-v3 avx2 t3 "));
+        static const char *const native[] = {"-march=native", "-fassociative-math"};
+        compiler.flags = native;
+        compiler.n_flags = 2;
+        assert_int_equal(ctune_target_get(&ctx, &compiler, &t), CTUNE_OK);
+        assert_string_not_equal(t.cpu, "native");
+        assert_true(t.fast_math && !t.openmp && t.n_threads == 1);
+        static const char *const bad[] = {"-march=pentium9000"};
+        compiler.flags = bad;
+        compiler.n_flags = 1;
+        assert_int_equal(ctune_target_get(&ctx, &compiler, &t), CTUNE_EENV);
+        assert_non_null(strstr(ctx.error, "pentium9000"));
+    }
+    ctune_ctx ctx = {0};
+    ctune_target t;
+    ctune_run_compiler none = {.command = "no-such-compiler-here"};
+    assert_int_equal(ctune_target_get(&ctx, &none, &t), CTUNE_EENV);
+    assert_non_null(strstr(ctx.error, "no-such-compiler-here"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_macros),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_compilers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
