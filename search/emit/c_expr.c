@@ -114,7 +114,30 @@ static const char *bound_text(ctune_emitter *e, const ctune_bound *b, bool is_ma
                               (long long)b->den);
 }
 
+/* Hull of several limits: the outer function is the opposite of the one inside a group. */
+static const char *grouped_limit(ctune_emitter *e, const ctune_limit *limit, int64_t add) {
+    const char *all = NULL;
+    for (int g = 0; g < limit->n_groups; g++) {
+        const char *one = NULL;
+        for (int i = 0; i < limit->n; i++) {
+            if (limit->group[i] == g) {
+                const char *b = bound_text(e, &limit->bound[i], limit->is_max, add);
+                one = one == NULL ? b
+                                  : ctune_arena_printf(e->arena, "%s(%s, %s)",
+                                                       limit->is_max ? "ctune_max" : "ctune_min", one, b);
+            }
+        }
+        all = all == NULL ? one
+                          : ctune_arena_printf(e->arena, "%s(%s, %s)",
+                                               limit->is_max ? "ctune_min" : "ctune_max", all, one);
+    }
+    return all;
+}
+
 const char *emit_limit(ctune_emitter *e, const ctune_limit *limit, int64_t add) {
+    if (limit->n_groups > 1 && limit->align_step == 0) {
+        return grouped_limit(e, limit, add);
+    }
     int64_t inner_add = limit->align_step > 0 ? 0 : add;
     const char *value = bound_text(e, &limit->bound[0], limit->is_max, inner_add);
     for (int i = 1; i < limit->n; i++) {

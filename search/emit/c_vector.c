@@ -278,6 +278,7 @@ static void print_update(tile_emit *t, const char *acc, const char *rhs, const c
     if (stage->update == CTUNE_UPDATE_MIN || stage->update == CTUNE_UPDATE_MAX) {
         const char *less = stage->update == CTUNE_UPDATE_MIN ? "<" : ">";
         if (vector) {
+            t->unsupported |= expr->type != t->type;
             const char *value = splat(t, expr, rhs);
             ctune_text_line(body, "%s = %s;", acc,
                             blend(t, t->type, ctune_arena_printf(e->arena, "%s %s %s", acc, less, value),
@@ -288,6 +289,7 @@ static void print_update(tile_emit *t, const char *acc, const char *rhs, const c
         return;
     }
     if (stage->update == CTUNE_UPDATE_SET) {
+        t->unsupported |= vector && expr->type != t->type;
         ctune_text_line(body, "%s = %s;", acc, vector ? splat(t, expr, rhs) : rhs);
         return;
     }

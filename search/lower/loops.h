@@ -19,6 +19,10 @@ typedef struct ctune_limit {
     bool is_max;
     int n;
     const ctune_bound *bound;
+    /* n_groups > 1: hull of several statements' limits: bound[i] belongs to group[i]; the least (is_max) or greatest of
+     * the groups' values */
+    int n_groups;
+    const int *group;
     /* when align_step > 0: base + floor((value - base) / align_step) * align_step, with base the value of variable align_var */
     int align_var;
     int64_t align_step;
@@ -57,6 +61,7 @@ typedef struct ctune_packed {
     int seq_pos[CTUNE_MAX_DEPTH];
     int seq_base[CTUNE_MAX_DEPTH];  /* variables: first value */
     int seq_count[CTUNE_MAX_DEPTH]; /* variables: number of values */
+    ctune_limit seq_hi[CTUNE_MAX_DEPTH];
 } ctune_packed;
 
 typedef struct ctune_lbuffer {

@@ -95,7 +95,8 @@ bool lower_limit_is_var(const ctune_limit *limit, int var) {
 
 void lower_push(lowerer *w, int var, int dim, int64_t step, int node) {
     if (w->n_open < CTUNE_MAX_OPEN) {
-        w->open[w->n_open] = (lower_open){.var = var, .dim = dim, .step = step, .node = node};
+        w->open[w->n_open] =
+            (lower_open){.var = var, .dim = dim, .step = step, .node = node, .start_var = -1};
     }
     w->n_open++;
 }
@@ -191,10 +192,6 @@ static int prune(ctune_bound *rows, int n, bool is_lower) {
     return kept;
 }
 
-ctune_status lower_bounds(lowerer *w, int stmt, int dim, ctune_limit *lo, ctune_limit *hi) {
-    return lower_bounds_hull(w, &stmt, 1, dim, lo, hi);
-}
-
 /* Narrow the classes in `rows` to those that `other` has, too, with the looser constant. */
 static int hull(ctune_bound *rows, int n, const ctune_bound *other, int n_other, bool is_lower) {
     int kept = 0;
@@ -210,30 +207,120 @@ static int hull(ctune_bound *rows, int n, const ctune_bound *other, int n_other,
     return kept;
 }
 
+static void drop_row(ctune_limit *limit, int i) {
+    ctune_bound *rows = (ctune_bound *)limit->bound; /* made by ctune_bounds_find for this limit alone */
+    memmove(&rows[i], &rows[i + 1], (size_t)(limit->n - 1 - i) * sizeof *rows);
+    limit->n--;
+}
+
+static bool is_var_plus(const ctune_bound *b, int var, int64_t add) {
+    return b->den == 1 && b->aff->c0 == add && b->aff->n_terms == 1 &&
+           b->aff->terms[0].kind == CTUNE_TERM_AXIS && b->aff->terms[0].id == var &&
+           b->aff->terms[0].coef == 1;
+}
+
+/* The open levels of dim already imply some rows: an inner tile starts no lower than the outer one and, on its grid, ends in it. */
+static void simplify(lowerer *w, int dim, ctune_limit *lo, ctune_limit *hi) {
+    const lower_open *inner = NULL;
+    for (int i = w->n_open - 1; i >= 0; i--) {
+        const lower_open *o = &w->open[i];
+        if (o->dim != dim || o->step <= 1) {
+            continue;
+        }
+        bool knows = o->node < 0 || w->node_lo[o->node].n > 0;
+        for (int k = lo->n - 1; k >= 0 && lo->n > 1; k--) {
+            bool implied = inner != NULL && inner->start_var == o->var &&
+                           is_var_plus(&lo->bound[k], o->var, 0);
+            for (int r = 0; o->node >= 0 && knows && r < w->node_lo[o->node].n && !implied; r++) {
+                const ctune_bound *row = &w->node_lo[o->node].bound[r];
+                implied = is_parallel_row(row, &lo->bound[k]) &&
+                          row->aff->c0 >= lo->bound[k].aff->c0;
+            }
+            if (implied) {
+                drop_row(lo, k);
+            }
+        }
+        for (int k = hi->n - 1; k >= 0 && hi->n > 1; k--) {
+            if (inner != NULL && inner->start_var == o->var && o->step % inner->step == 0 &&
+                is_var_plus(&hi->bound[k], o->var, o->step - 1)) {
+                drop_row(hi, k);
+            }
+        }
+        inner = o;
+    }
+}
+
+static bool hull_classes(const ctune_bounds *each, int n, ctune_bounds *all) {
+    *all = each[0];
+    for (int i = 1; i < n; i++) {
+        all->n_lower = hull(all->lower, all->n_lower, each[i].lower, each[i].n_lower, true);
+        all->n_upper = hull(all->upper, all->n_upper, each[i].upper, each[i].n_upper, false);
+    }
+    return all->n_lower > 0 && all->n_upper > 0;
+}
+
+/* No constraint in common: least of the lower limits, greatest of the upper ones, as they are. */
+static bool hull_groups(lowerer *w, const ctune_bounds *each, int n, bool is_lower, ctune_limit *out) {
+    int total = 0;
+    for (int i = 0; i < n; i++) {
+        total += is_lower ? each[i].n_lower : each[i].n_upper;
+    }
+    ctune_bound *rows = CTUNE_NEW_ARRAY(w->arena, ctune_bound, total);
+    int *group = CTUNE_NEW_ARRAY(w->arena, int, total);
+    if (rows == NULL || group == NULL) {
+        return false;
+    }
+    *out = (ctune_limit){.is_max = is_lower, .bound = rows, .n_groups = n, .group = group, .align_var = -1};
+    for (int i = 0; i < n; i++) {
+        int m = is_lower ? each[i].n_lower : each[i].n_upper;
+        for (int k = 0; k < m; k++) {
+            group[out->n] = i;
+            rows[out->n++] = is_lower ? each[i].lower[k] : each[i].upper[k];
+        }
+    }
+    return true;
+}
+
 ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, ctune_limit *lo,
                                ctune_limit *hi) {
-    ctune_bounds all = {0};
+    ctune_bounds *each = CTUNE_NEW_ARRAY(w->arena, ctune_bounds, n);
+    ctune_bounds *copy = CTUNE_NEW_ARRAY(w->arena, ctune_bounds, n);
+    ctune_bounds all;
+    if (each == NULL || copy == NULL) {
+        return ctune_fail(w->ctx, CTUNE_ENOMEM, "out of memory");
+    }
     for (int i = 0; i < n; i++) {
-        ctune_bounds b;
-        ctune_status status = find_raw(w, stmts[i], dim, &b);
+        ctune_status status = find_raw(w, stmts[i], dim, &each[i]);
         if (status != CTUNE_OK) {
             return status;
         }
-        b.n_lower = prune(b.lower, b.n_lower, true);
-        b.n_upper = prune(b.upper, b.n_upper, false);
-        if (i == 0) {
-            all = b;
-        } else {
-            all.n_lower = hull(all.lower, all.n_lower, b.lower, b.n_lower, true);
-            all.n_upper = hull(all.upper, all.n_upper, b.upper, b.n_upper, false);
+        each[i].n_lower = prune(each[i].lower, each[i].n_lower, true);
+        each[i].n_upper = prune(each[i].upper, each[i].n_upper, false);
+        copy[i] = each[i];
+        copy[i].lower = CTUNE_NEW_ARRAY(w->arena, ctune_bound, each[i].n_lower);
+        copy[i].upper = CTUNE_NEW_ARRAY(w->arena, ctune_bound, each[i].n_upper);
+        if (copy[i].lower == NULL || copy[i].upper == NULL) {
+            return ctune_fail(w->ctx, CTUNE_ENOMEM, "out of memory");
         }
+        memcpy(copy[i].lower, each[i].lower, (size_t)each[i].n_lower * sizeof(ctune_bound));
+        memcpy(copy[i].upper, each[i].upper, (size_t)each[i].n_upper * sizeof(ctune_bound));
     }
-    if (all.n_lower == 0 || all.n_upper == 0) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "fused loops with unrelated bounds");
-    }
+    bool shared = hull_classes(each, n, &all);
     *lo = (ctune_limit){.is_max = true, .n = all.n_lower, .bound = all.lower, .align_var = -1};
     *hi = (ctune_limit){.is_max = false, .n = all.n_upper, .bound = all.upper, .align_var = -1};
+    if (!shared && ((lo->n == 0 && !hull_groups(w, copy, n, true, lo)) ||
+                    (hi->n == 0 && !hull_groups(w, copy, n, false, hi)))) {
+        return ctune_fail(w->ctx, CTUNE_ENOMEM, "out of memory");
+    }
     return CTUNE_OK;
+}
+
+ctune_status lower_bounds(lowerer *w, int stmt, int dim, ctune_limit *lo, ctune_limit *hi) {
+    ctune_status status = lower_bounds_hull(w, &stmt, 1, dim, lo, hi);
+    if (status == CTUNE_OK) {
+        simplify(w, dim, lo, hi);
+    }
+    return status;
 }
 
 void lower_env(lowerer *w, int stmt, ctune_env *env) {
@@ -278,7 +365,7 @@ static const ctune_aff *con_to_vars(lowerer *w, int stmt, const ctune_aff *con) 
 
 /* After loop `node` over dim was opened with limits lo, hi: which domain constraints of stmt hold by them, which wait. */
 static ctune_status note_constraints(lowerer *w, int stmt, int dim, const ctune_limit *lo,
-                                     const ctune_limit *hi, const ctune_limit *outer_lo) {
+                                     const ctune_limit *hi) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     ctune_bounds b;
     ctune_status status = find_raw(w, stmt, dim, &b);
@@ -294,15 +381,11 @@ static ctune_status note_constraints(lowerer *w, int stmt, int dim, const ctune_
                 continue;
             }
             bool holds = false;
-            for (int k = 0; k < limit->n; k++) {
+            for (int k = 0; k < limit->n && limit->n_groups <= 1; k++) {
                 if (is_parallel_row(&limit->bound[k], row)) {
                     int64_t have = limit->bound[k].aff->c0, want = row->aff->c0;
                     holds |= side == 0 ? have >= want : have <= want;
                 }
-            }
-            for (int k = 0; side == 0 && outer_lo != NULL && k < outer_lo->n; k++) {
-                holds |= is_parallel_row(&outer_lo->bound[k], row) &&
-                         outer_lo->bound[k].aff->c0 >= row->aff->c0;
             }
             w->enforced[stmt][row->i_con] |= holds;
             w->pending[stmt][row->i_con] |= !holds;
@@ -420,28 +503,6 @@ ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
     return CTUNE_OK;
 }
 
-static void drop_implied_by_outer(lowerer *w, int node, ctune_limit *lo) {
-    int outer = w->nest->node[node].outer;
-    if (outer < 0 || w->node_var[outer] < 0 || w->node_lo[outer].align_step != 0) {
-        return;
-    }
-    ctune_bound *rows = (ctune_bound *)lo->bound; /* ours: made by lower_bounds_hull */
-    int kept = 0;
-    for (int i = 0; i < lo->n; i++) {
-        bool implied = false;
-        for (int k = 0; k < w->node_lo[outer].n; k++) {
-            const ctune_bound *o = &w->node_lo[outer].bound[k];
-            implied |= is_parallel_row(o, &rows[i]) && o->aff->c0 >= rows[i].aff->c0;
-        }
-        if (!implied) {
-            rows[kept++] = rows[i];
-        }
-    }
-    if (kept > 0) {
-        lo->n = kept;
-    }
-}
-
 ctune_status lower_node(lowerer *w, int node, ctune_lnode *into) {
     const ctune_nnode *nn = &w->nest->node[node];
     if (nn->kind == CTUNE_NN_STMT) {
@@ -457,17 +518,23 @@ ctune_status lower_node(lowerer *w, int node, ctune_lnode *into) {
     if (status != CTUNE_OK) {
         return status;
     }
-    ctune_limit full_lo = lo;
-    drop_implied_by_outer(w, node, &lo);
     int outer = nn->outer;
-    if (nn->step == 1) {
+    if (nn->step == 1) { /* before rows are dropped that outer levels imply */
         for (int i = 0; i < n; i++) {
-            status = note_constraints(w, stmts[i], nn->dim, &lo, &hi,
-                                      outer >= 0 ? &w->node_lo[outer] : NULL);
+            status = note_constraints(w, stmts[i], nn->dim, &lo, &hi);
             if (status != CTUNE_OK) {
                 return status;
             }
         }
+    }
+    ctune_limit full_lo = lo;
+    full_lo.bound = ctune_arena_alloc(w->arena, (size_t)lo.n * sizeof(ctune_bound));
+    if (full_lo.bound == NULL) {
+        return ctune_fail(w->ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    memcpy((ctune_bound *)full_lo.bound, lo.bound, (size_t)lo.n * sizeof(ctune_bound));
+    if (lo.n_groups <= 1 && hi.n_groups <= 1) {
+        simplify(w, nn->dim, &lo, &hi);
     }
     ctune_lnode *loop = lower_lnode(w, CTUNE_LN_FOR);
     int var = lower_var(w, nn->name);
@@ -498,9 +565,16 @@ ctune_status lower_node(lowerer *w, int node, ctune_lnode *into) {
     }
     lower_append(w, into, loop);
     w->node_var[node] = var;
-    full_lo.align_step = lo.align_step;
+    if (lo.align_step != 0 || lo.n_groups > 1) {
+        full_lo.n = 0;
+    }
     w->node_lo[node] = full_lo;
     lower_push(w, var, nn->dim, nn->step, node);
+    for (int i = 0; i < w->n_open - 1 && i < CTUNE_MAX_OPEN && w->n_open <= CTUNE_MAX_OPEN; i++) {
+        if (w->open[i].dim == nn->dim && lower_limit_is_var(&lo, w->open[i].var)) {
+            w->open[w->n_open - 1].start_var = w->open[i].var;
+        }
+    }
     status = lower_children(w, node, loop);
     lower_pop(w);
     w->node_var[node] = -1;

@@ -11,6 +11,7 @@ typedef struct lower_open {
     int dim;
     int64_t step;
     int node;             /* nest node, -1 for synthetic loops */
+    int start_var;        /* variable from whose value the loop starts, exactly; -1 */
 } lower_open;
 
 typedef struct lower_extra {
@@ -32,7 +33,7 @@ typedef struct lowerer {
     int n_extra;
     lower_extra extra[8];
     int node_var[CTUNE_NEST_NODES];        /* variable of an open nest loop, -1 */
-    ctune_limit node_lo[CTUNE_NEST_NODES]; /* lower limit with which it was opened */
+    ctune_limit node_lo[CTUNE_NEST_NODES]; /* all that its lower limit implies; n = 0 when it starts lower */
     bool enforced[CTUNE_MAX_STMTS][64];    /* domain constraints already checked on the path */
     bool pending[CTUNE_MAX_STMTS][64];     /* to be checked by an IF before the statement */
     bool no_register;                      /* lower register tiles as plain loops (prologues) */
@@ -52,6 +53,7 @@ int lower_pos(const ctune_stmt *stmt, int dim);
 int lower_stmts_under(const lowerer *w, int node, int *out); /* out [CTUNE_MAX_STMTS] */
 
 /* Bounds for dim of stmt under the open loops, pruned of dominated rows. */
+/* Both drop rows that the open levels of the same dim imply. */
 ctune_status lower_bounds(lowerer *w, int stmt, int dim, ctune_limit *lo, ctune_limit *hi);
 /* Hull over several statements: classes of parallel rows that all share, loosest constant. */
 ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, ctune_limit *lo, ctune_limit *hi);

@@ -205,6 +205,8 @@ static ctune_status copy_panels(lowerer *w, ctune_packed *packed, int stmt, ctun
     ctune_packed fill = *packed;
     if (packed->tile_pos >= 0) {
         dim = s->dims[packed->tile_pos];
+    }
+    if (packed->tile_pos >= 0 && packed->tile_var != packed->tile_base) {
         ctune_lnode *panels = lower_lnode(w, CTUNE_LN_FOR);
         int var = lower_var(w, "panel");
         if (panels == NULL || var < 0) {
@@ -216,6 +218,9 @@ static ctune_status copy_panels(lowerer *w, ctune_packed *packed, int stmt, ctun
                                     .step = packed->tile};
         lower_append(w, at, panels);
         lower_push(w, var, dim, packed->tile, -1);
+        if (w->n_open <= CTUNE_MAX_OPEN) {
+            w->open[w->n_open - 1].start_var = packed->tile_base;
+        }
         n_pushed++;
         fill.tile_var = var;
         at = panels;
@@ -250,7 +255,11 @@ static ctune_status copy_panels(lowerer *w, ctune_packed *packed, int stmt, ctun
                 const ctune_aff *edge = side == 0 ? first : last;
                 for (int i = 0; i < limit->n; i++) {
                     const ctune_bound *b = &limit->bound[i];
-                    if (ctune_aff_is_equal(b->aff, edge) && b->den == 1) {
+                    bool from_base = side == 0 && packed->tile_var != packed->tile_base &&
+                                     b->den == 1 &&
+                                     ctune_aff_is_equal(b->aff, ctune_aff_term(w->arena, CTUNE_TERM_AXIS,
+                                                                               packed->tile_base, 1));
+                    if (from_base || (ctune_aff_is_equal(b->aff, edge) && b->den == 1)) {
                         continue;
                     }
                     const ctune_aff *gap = ctune_aff_sub(
@@ -369,9 +378,11 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
         }
         int64_t cap = open >= 0 ? w->open[open].step : 0;
         int64_t panel = 0;
+        int origin = -1;
         for (int t = 0; t < tile.n_tile; t++) {
             if (w->nest->node[tile.tile_node[t]].dim == dim) {
-                panel = w->nest->node[w->nest->node[tile.tile_node[t]].outer].step;
+                origin = w->nest->node[tile.tile_node[t]].outer;
+                panel = w->nest->node[origin].step;
             }
         }
         int base = -1;
@@ -388,23 +399,32 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
             p->tile_pos = pos;
             p->tile_base = base;
             p->tile = panel;
+            if (open >= 0 && w->open[open].node == origin) { /* one panel: its loop is open already */
+                p->tile_var = w->open[open].var;
+            }
             panel_hi = hi;
             /* a panel may start before an unaligned coarse tile's end: one more */
             status = buffer_dim(w, buffer, cache->stmt, dim, cap > 0 ? cap + panel : 0, panel);
         } else {
-            ctune_lnode *count = let(w, w->tree->dims[dim].name, "count", hi, into);
-            if (count == NULL) {
-                return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many variables");
-            }
-            count->count_from = base;
             p->seq_pos[p->n_seq] = pos;
             p->seq_base[p->n_seq] = base;
-            p->seq_count[p->n_seq++] = count->var;
+            p->seq_hi[p->n_seq++] = hi;
             status = buffer_dim(w, buffer, cache->stmt, dim, cap, 1);
         }
     }
     if (status != CTUNE_OK) {
         return status;
+    }
+    for (int i = 0; i < p->n_seq; i++) { /* the leading count is only needed to step over panels */
+        if (i > 0 || (p->tile_pos >= 0 && p->tile_var != p->tile_base)) {
+            ctune_lnode *count =
+                let(w, w->tree->dims[s->dims[p->seq_pos[i]]].name, "count", p->seq_hi[i], into);
+            if (count == NULL) {
+                return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many variables");
+            }
+            count->count_from = p->seq_base[i];
+            p->seq_count[i] = count->var;
+        }
     }
     if (p->tile_pos < 0 && p->n_seq == 0) {
         return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: nothing of the read varies inside the loop");

@@ -231,15 +231,10 @@ static void full_conditions(lowerer *w, const tile_build *b, ctune_lnode *guard)
             if (o->dim != dim || o->step == 1 || o->var == b->tile[t].origin) {
                 continue;
             }
-            int origin_node = -1;
+            bool on_grid = false;
             for (int m = 0; m < w->n_open; m++) {
-                if (w->open[m].var == b->tile[t].origin) {
-                    origin_node = w->open[m].node;
-                }
+                on_grid |= w->open[m].var == b->tile[t].origin && w->open[m].start_var == o->var;
             }
-            bool on_grid = origin_node >= 0 && w->nest->node[origin_node].outer == o->node &&
-                           lower_limit_is_var(&w->node_lo[origin_node], o->var) &&
-                           w->node_lo[origin_node].align_step == 0;
             if (on_grid && o->step % b->tile[t].extent == 0) {
                 continue;
             }

@@ -58,22 +58,6 @@ static bool is_ancestor(const lowerer *w, int ancestor, int node) {
     return node == ancestor;
 }
 
-/* Deepest loop (or root) around all uses. */
-static int find_scope(const lowerer *w, const temp_use *use) {
-    int scope = w->nest->node[use->node[0]].parent;
-    while (scope > 0) {
-        bool holds_all = true;
-        for (int i = 1; i < use->n; i++) {
-            holds_all &= is_ancestor(w, scope, use->node[i]);
-        }
-        if (holds_all) {
-            break;
-        }
-        scope = w->nest->node[scope].parent;
-    }
-    return scope < 0 ? 0 : scope;
-}
-
 /* The tree dim that index `idx` of a use stands for, -1 when it is no single dim. */
 static int dim_of_index(const lowerer *w, const temp_use *use, int i, int idx) {
     const ctune_stmt *s = &w->tree->stmts[use->stmt[i]];
@@ -92,6 +76,38 @@ static int dim_of_index(const lowerer *w, const temp_use *use, int i, int idx) {
         }
     }
     return -1;
+}
+
+/*
+ * Deepest loop (or root) around all uses and under loops of the tensor's own indices only: a loop over another dim comes
+ * back to the same element, which must live on outside it.
+ */
+static int find_scope(const lowerer *w, const temp_use *use) {
+    int scope = w->nest->node[use->node[0]].parent;
+    while (scope > 0) {
+        bool holds_all = true;
+        for (int i = 1; i < use->n; i++) {
+            holds_all &= is_ancestor(w, scope, use->node[i]);
+        }
+        if (holds_all) {
+            break;
+        }
+        scope = w->nest->node[scope].parent;
+    }
+    scope = scope < 0 ? 0 : scope;
+    for (int node = scope; node > 0; node = w->nest->node[node].parent) {
+        bool is_index = w->nest->node[node].kind != CTUNE_NN_LOOP;
+        for (int idx = 0; idx < use->access[0]->n_idx && !is_index; idx++) {
+            is_index = true;
+            for (int i = 0; i < use->n && is_index; i++) {
+                is_index = dim_of_index(w, use, i, idx) == w->nest->node[node].dim;
+            }
+        }
+        if (!is_index) {
+            scope = w->nest->node[node].parent;
+        }
+    }
+    return scope;
 }
 
 static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int scope) {
@@ -221,8 +237,10 @@ ctune_status lower_temps(lowerer *w) {
             buffer->multiple[k] = 1;
             buffer->index_of[k] = i;
             buffer->base_var[k] = setup_let(w, tensor->name, "base", buffer->lo[k], -1);
-            buffer->count_var[k] =
-                setup_let(w, tensor->name, "count", buffer->hi[k], buffer->base_var[k]);
+            if (k > 0) { /* the leading extent is not needed to index */
+                buffer->count_var[k] =
+                    setup_let(w, tensor->name, "count", buffer->hi[k], buffer->base_var[k]);
+            }
             if (buffer->base_var[k] < 0 || buffer->count_var[k] < 0) {
                 return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many variables");
             }

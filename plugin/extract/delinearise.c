@@ -1,0 +1,507 @@
+/*
+ * Delinearisation: from polynomial indices to dimensions, for all uses of a tensor at once.
+ *
+ * In: b->accs with polynomial indices. Out: extents and affine indices in their slots. A[i*n + j] has the strides n and 1, so its
+ * dimensions are [?][n]; that each inner index stays inside its row (0 <= j < n) is proved or becomes a run-time fact
+ * (lda >= n). Constant strides are split the same way, but only when that needs no fact. Last, indices that may be
+ * negative are shifted, so that 0 is the first element.
+ */
+#include "plugin/extract/build.h"
+
+#include <stdlib.h>
+
+enum { MAX_STRIDES = CTUNE_MAX_RANK };
+
+typedef struct shape {
+    int n;                         /* dimensions, outermost first */
+    ctune_mono stride[MAX_STRIDES];
+    const ctune_aff *extent[MAX_STRIDES]; /* [0] unused */
+} shape;
+
+typedef struct final_index {
+    const ctune_aff *idx[CTUNE_MAX_RANK];
+} final_index;
+
+/* ---- strides ------------------------------------------------------------------------------------------------- */
+
+/* The parameters of a monomial, coefficient 1. false: more than one counter or division. */
+static bool param_part(const ctune_mono *m, ctune_mono *out, int *n_others) {
+    *out = (ctune_mono){.coef = 1};
+    *n_others = 0;
+    for (int i = 0; i < m->degree; i++) {
+        if (m->atom[i].kind == CTUNE_TERM_PARAM) {
+            out->atom[out->degree++] = m->atom[i];
+        } else {
+            (*n_others)++;
+        }
+    }
+    return *n_others <= 1;
+}
+
+/* whole / part. false: part does not divide it. */
+static bool divide(const ctune_mono *whole, const ctune_mono *part, ctune_mono *out) {
+    *out = (ctune_mono){0};
+    if (part->coef == 0 || whole->coef % part->coef != 0) {
+        return false;
+    }
+    out->coef = whole->coef / part->coef;
+    int j = 0;
+    for (int i = 0; i < whole->degree; i++) {
+        bool is_common = j < part->degree && whole->atom[i].kind == part->atom[j].kind &&
+                         whole->atom[i].id == part->atom[j].id;
+        if (is_common) {
+            j++;
+        } else {
+            out->atom[out->degree++] = whole->atom[i];
+        }
+    }
+    return j == part->degree;
+}
+
+static int64_t gcd(int64_t x, int64_t y) {
+    x = x < 0 ? -x : x;
+    y = y < 0 ? -y : y;
+    while (y != 0) {
+        int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+
+static bool add_stride(shape *s, const ctune_mono *part, int64_t coef) {
+    for (int i = 0; i < s->n; i++) {
+        if (ctune_mono_compare(&s->stride[i], part) == 0) {
+            s->stride[i].coef = gcd(s->stride[i].coef, coef);
+            return true;
+        }
+    }
+    if (s->n == MAX_STRIDES) {
+        return false;
+    }
+    s->stride[s->n] = *part;
+    s->stride[s->n++].coef = coef < 0 ? -coef : coef;
+    return true;
+}
+
+static int larger_first(const void *x, const void *y) {
+    const ctune_mono *u = x, *v = y;
+    if (u->degree != v->degree) {
+        return u->degree > v->degree ? -1 : 1;
+    }
+    return u->coef > v->coef ? -1 : u->coef < v->coef;
+}
+
+/* Distinct parameter products that multiply a counter, each dividing the one before; the last is 1. */
+static bool find_strides(ctune_build *b, int tensor, shape *s) {
+    s->n = 0;
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        const ctune_poly *poly = acc->idx[0];
+        for (int k = 0; acc->tensor == tensor && k < poly->n; k++) {
+            ctune_mono part;
+            int n_others;
+            if (!param_part(&poly->mono[k], &part, &n_others) ||
+                (n_others == 1 && !add_stride(s, &part, poly->mono[k].coef))) {
+                return false;
+            }
+        }
+    }
+    qsort(s->stride, (size_t)s->n, sizeof *s->stride, larger_first);
+    bool has_one = s->n > 0 && s->stride[s->n - 1].degree == 0;
+    if (!has_one) {
+        if (s->n == MAX_STRIDES) {
+            return false;
+        }
+        s->n++;
+    }
+    s->stride[s->n - 1] = (ctune_mono){.coef = 1};
+    for (int i = s->n - 1; i > 0; i--) {
+        ctune_mono quotient;
+        if (!divide(&s->stride[i - 1], &s->stride[i], &quotient)) {
+            s->stride[i - 1].coef = 1;
+            if (!divide(&s->stride[i - 1], &s->stride[i], &quotient)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Split the last dimension by the constant factors of its counters: 100*i + j. false: nothing to split. */
+static bool split_constants(ctune_build *b, int tensor, shape *s) {
+    int64_t coefs[MAX_STRIDES];
+    int n = 0;
+    bool has_one = false;
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        const ctune_poly *poly = acc->idx[0];
+        for (int k = 0; acc->tensor == tensor && k < poly->n; k++) {
+            const ctune_mono *m = &poly->mono[k];
+            bool is_new = m->degree == 1 && m->atom[0].kind != CTUNE_TERM_PARAM;
+            int64_t coef = m->coef < 0 ? -m->coef : m->coef;
+            has_one |= is_new && coef == 1;
+            for (int j = 0; j < n && is_new; j++) {
+                is_new = coefs[j] != coef;
+            }
+            if (is_new && coef > 1) {
+                if (n == MAX_STRIDES) {
+                    return false;
+                }
+                coefs[n++] = coef;
+            }
+        }
+    }
+    if (n == 0 || !has_one || s->n + n > MAX_STRIDES) {
+        return false;
+    }
+    int last = --s->n;
+    for (int i = 0; i < n; i++) {
+        s->stride[s->n++] = (ctune_mono){.coef = coefs[i]};
+    }
+    qsort(s->stride + last, (size_t)n, sizeof *s->stride, larger_first);
+    s->stride[s->n++] = (ctune_mono){.coef = 1};
+    for (int i = last > 0 ? last : 1; i < s->n; i++) {
+        if (s->stride[i - 1].degree == 0 && s->stride[i - 1].coef % s->stride[i].coef != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool find_extents(ctune_build *b, shape *s, CXCursor at) {
+    for (int d = 1; d < s->n; d++) {
+        ctune_mono quotient;
+        if (!divide(&s->stride[d - 1], &s->stride[d], &quotient)) {
+            return false;
+        }
+        const ctune_poly *poly = ctune_poly_collect(b->arena, &quotient, 1);
+        s->extent[d] = ctune_affine_form(b, poly, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, at);
+        if (s->extent[d] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- indices ------------------------------------------------------------------------------------------------- */
+
+/* One monomial to the dimension whose stride it is a multiple of. */
+static int dimension_of(const shape *s, const ctune_mono *m, ctune_mono *quotient) {
+    ctune_mono part;
+    int n_others;
+    param_part(m, &part, &n_others);
+    for (int d = 0; d < s->n; d++) {
+        bool fits = divide(m, &s->stride[d], quotient) && quotient->degree <= 1;
+        /* a counter goes with all of its parameters, a plain parameter to the outermost place that it fits */
+        if (fits && (n_others == 0 || quotient->atom[0].kind != CTUNE_TERM_PARAM)) {
+            return d;
+        }
+    }
+    return -1;
+}
+
+/* a constant is spread over the dimensions with constant strides */
+static bool spread_constant(ctune_build *b, const shape *s, int64_t value, const ctune_poly **idx) {
+    for (int d = 0; d < s->n; d++) {
+        int64_t stride = s->stride[d].degree == 0 ? s->stride[d].coef : 0;
+        if (stride == 0) {
+            continue;
+        }
+        int64_t part = value / stride;
+        part -= value % stride < 0;
+        value -= part * stride;
+        idx[d] = ctune_poly_add(b->arena, idx[d], ctune_poly_const(b->arena, part));
+        if (idx[d] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool split_index(ctune_build *b, const shape *s, const ctune_poly *poly, final_index *out) {
+    const ctune_poly *idx[MAX_STRIDES];
+    for (int d = 0; d < s->n; d++) {
+        idx[d] = ctune_poly_const(b->arena, 0);
+    }
+    for (int k = 0; k < poly->n; k++) {
+        ctune_mono quotient;
+        if (poly->mono[k].degree == 0) {
+            if (!spread_constant(b, s, poly->mono[k].coef, idx)) {
+                return false;
+            }
+            continue;
+        }
+        int d = dimension_of(s, &poly->mono[k], &quotient);
+        if (d < 0) {
+            return false;
+        }
+        idx[d] = ctune_poly_add(b->arena, idx[d], ctune_poly_collect(b->arena, &quotient, 1));
+    }
+    for (int d = 0; d < s->n; d++) {
+        out->idx[d] = ctune_poly_to_aff(b->arena, idx[d]);
+        if (out->idx[d] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const ctune_aff *room(ctune_build *b, const ctune_aff *extent, const ctune_aff *idx) {
+    return ctune_aff_add_const(b->arena, ctune_aff_sub(b->arena, extent, idx), -1);
+}
+
+/* Is 0 <= idx < extent? Otherwise move whole rows: (i+1, -1-j) is (i, n-1-j). */
+static bool settle_row(ctune_build *b, const ctune_acc *acc, const shape *s, int d, final_index *f) {
+    for (int k = 0; k < 3; k++) {
+        int64_t rows = k == 0 ? 0 : k == 1 ? 1 : -1;
+        const ctune_aff *idx = ctune_aff_add(b->arena, f->idx[d],
+                                             ctune_aff_scale(b->arena, s->extent[d], rows));
+        if (ctune_facts_has(b, acc->n_cons, acc->cons, idx) &&
+            ctune_facts_has(b, acc->n_cons, acc->cons, room(b, s->extent[d], idx))) {
+            f->idx[d] = idx;
+            f->idx[d - 1] = ctune_aff_add_const(b->arena, f->idx[d - 1], -rows);
+            return f->idx[d - 1] != NULL;
+        }
+    }
+    return !b->no_assume && ctune_facts_require(b, acc->n_cons, acc->cons, f->idx[d]) &&
+           ctune_facts_require(b, acc->n_cons, acc->cons, room(b, s->extent[d], f->idx[d]));
+}
+
+static bool try_shape(ctune_build *b, int tensor, const shape *s, final_index *finals) {
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        if (acc->tensor != tensor) {
+            continue;
+        }
+        if (!split_index(b, s, acc->idx[0], &finals[i])) {
+            return false;
+        }
+        for (int d = s->n - 1; d > 0; d--) {
+            if (!settle_row(b, acc, s, d, &finals[i])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- one tensor ---------------------------------------------------------------------------------------------- */
+
+static bool is_affine(const ctune_build *b, int tensor) {
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        for (int d = 0; acc->tensor == tensor && d < acc->n_idx; d++) {
+            for (int k = 0; k < acc->idx[d]->n; k++) {
+                const ctune_mono *m = &acc->idx[d]->mono[k];
+                if (m->degree > 1 && !ctune_mono_is_params(m)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static void set_shape(ctune_build *b, int tensor, const shape *s) {
+    ctune_tensor *t = &b->tensors.at[tensor].t;
+    const char *at = strstr(t->pattern, "[$0]");
+    t->rank = s->n;
+    t->extent[0] = NULL;
+    for (int d = 1; d < s->n; d++) {
+        t->extent[d] = s->extent[d];
+    }
+    t->pattern = at == NULL ? t->pattern
+                            : ctune_arena_printf(b->arena, "%.*s[$L]%s", (int)(at - t->pattern),
+                                                 t->pattern, at + 4);
+}
+
+/* As many dimensions as the source has. */
+static bool keep_dimensions(ctune_build *b, int tensor, final_index *finals) {
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        for (int d = 0; acc->tensor == tensor && d < acc->n_idx; d++) {
+            finals[i].idx[d] = ctune_affine_form(b, acc->idx[d], CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE,
+                                                 b->statement);
+            if (finals[i].idx[d] == NULL) {
+                b->why.offset = acc->offset;
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool refuse_subscript(ctune_build *b, int tensor, const char *words) {
+    for (int i = 0; i < b->accs.n; i++) {
+        if (b->accs.at[i].tensor == tensor) {
+            return ctune_build_refuse_at(b, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, b->accs.at[i].offset,
+                                         "the subscripts of '%s' %s", b->tensors.at[tensor].t.name,
+                                         words);
+        }
+    }
+    return false;
+}
+
+static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
+    shape s = {0}, fine;
+    bool affine = is_affine(b, tensor), kept = b->no_assume;
+    if (!find_strides(b, tensor, &s)) {
+        return affine ? keep_dimensions(b, tensor, finals)
+                      : refuse_subscript(b, tensor, "are neither affine nor rows of one array");
+    }
+    fine = s;
+    b->no_assume = true;
+    bool done = split_constants(b, tensor, &fine) && find_extents(b, &fine, b->statement) &&
+                try_shape(b, tensor, &fine, finals);
+    if (done) {
+        s = fine;
+    }
+    b->no_assume = kept;
+    if (!done && affine) {
+        return keep_dimensions(b, tensor, finals);
+    }
+    if (!done && !find_extents(b, &s, b->statement)) {
+        return false;
+    }
+    if (!done) { /* first without new facts, then with them */
+        b->no_assume = true;
+        done = try_shape(b, tensor, &s, finals);
+        b->no_assume = kept;
+    }
+    if (!done && !try_shape(b, tensor, &s, finals)) {
+        return refuse_subscript(b, tensor, "may leave the row that they index");
+    }
+    set_shape(b, tensor, &s);
+    return true;
+}
+
+/* ---- first index at 0 ---------------------------------------------------------------------------------------- */
+
+static bool first_index_has(ctune_build *b, int tensor, const final_index *finals, int64_t shift) {
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        if (acc->tensor == tensor &&
+            !ctune_facts_has(b, acc->n_cons, acc->cons,
+                             ctune_aff_add_const(b->arena, finals[i].idx[0], shift))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "A[$0]..." -> "A[$0 - 2]..."; the base moves along. */
+static void shift_pattern(ctune_build *b, ctune_tensor *t, int64_t shift) {
+    const char *at = strstr(t->pattern, "[$0]");
+    if (t->rank == 1 && strcmp(at, "[$0]") == 0) {
+        t->base = ctune_arena_printf(b->arena, "(%s - %lld)", t->base, (long long)shift);
+    } else {
+        const char *text = ctune_arena_printf(b->arena, "&%.*s[-%lld]", (int)(at - t->pattern),
+                                              t->pattern, (long long)shift);
+        for (const char *p = at + 4; *p != '\0' && text != NULL;) {
+            bool is_dim = p[0] == '[' && p[1] == '$';
+            text = is_dim ? ctune_arena_printf(b->arena, "%s[0]", text)
+                          : ctune_arena_printf(b->arena, "%s%c", text, *p);
+            p += is_dim ? strcspn(p, "]") + 1 : 1;
+        }
+        t->base = text;
+    }
+    t->pattern = ctune_arena_printf(b->arena, "%.*s[$0 - %lld]%s", (int)(at - t->pattern), t->pattern,
+                                    (long long)shift, at + 4);
+    if (t->extent[0] != NULL) {
+        t->extent[0] = ctune_aff_add_const(b->arena, t->extent[0], shift);
+    }
+}
+
+static bool start_at_zero(ctune_build *b, int tensor, final_index *finals) {
+    ctune_tensor *t = &b->tensors.at[tensor].t;
+    if (t->rank == 0 || first_index_has(b, tensor, finals, 0)) {
+        return true;
+    }
+    bool can_shift = strstr(t->pattern, "[$0]") != NULL;
+    for (int64_t shift = 1; shift <= 4096 && can_shift; shift = shift < 4 ? shift + 1 : 2 * shift) {
+        if (first_index_has(b, tensor, finals, shift)) {
+            for (int i = 0; i < b->accs.n; i++) {
+                if (b->accs.at[i].tensor == tensor) {
+                    finals[i].idx[0] = ctune_aff_add_const(b->arena, finals[i].idx[0], shift);
+                }
+            }
+            shift_pattern(b, t, shift);
+            return true;
+        }
+    }
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        if (acc->tensor == tensor &&
+            !ctune_facts_require(b, acc->n_cons, acc->cons, finals[i].idx[0])) {
+            return ctune_build_refuse_at(b, CTUNE_REFUSE_SUBSCRIPT_NEGATIVE, acc->offset,
+                                         "a subscript of '%s' may be negative", t->name);
+        }
+    }
+    return true;
+}
+
+/* A parameter's outermost extent is only a comment in C: keep it when the loops stay inside. */
+static void check_extent(ctune_build *b, int tensor, const final_index *finals) {
+    ctune_mtensor *m = &b->tensors.at[tensor];
+    if (m->t.rank == 0 || m->t.extent[0] == NULL || m->is_array_object) {
+        return;
+    }
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        if (acc->tensor == tensor &&
+            !ctune_facts_has(b, acc->n_cons, acc->cons,
+                             room(b, m->t.extent[0], finals[i].idx[0]))) {
+            m->t.extent[0] = NULL;
+            return;
+        }
+    }
+}
+
+static bool check_inner_extents(ctune_build *b, int tensor) {
+    const ctune_mtensor *m = &b->tensors.at[tensor];
+    for (int d = 1; d < m->t.rank; d++) {
+        if (m->t.extent[d] == NULL) {
+            return ctune_build_refuse_at(b, CTUNE_REFUSE_VLA_EXTENT, m->offset,
+                                         "the size of dimension %d of '%s' is not known", d + 1,
+                                         m->t.name);
+        }
+    }
+    return true;
+}
+
+static bool fill_slots(ctune_build *b, const final_index *finals) {
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        int rank = b->tensors.at[acc->tensor].t.rank;
+        const ctune_aff **idx = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, rank + 1);
+        if (idx == NULL) {
+            return false;
+        }
+        for (int d = 0; d < rank; d++) {
+            idx[d] = finals[i].idx[d];
+            if (idx[d] == NULL) {
+                return false;
+            }
+        }
+        *acc->slot = (ctune_access){acc->tensor, rank, idx};
+    }
+    return true;
+}
+
+bool ctune_delinearise(ctune_build *b) {
+    final_index *finals = CTUNE_NEW_ARRAY(b->arena, final_index, b->accs.n + 1);
+    if (finals == NULL) {
+        return false;
+    }
+    for (int t = 0; t < b->tensors.n; t++) {
+        ctune_mtensor *m = &b->tensors.at[t];
+        bool is_linear = m->t.rank == 1 && !m->is_local_array && m->t.pattern != NULL;
+        if (!(is_linear ? place_linear(b, t, finals) : keep_dimensions(b, t, finals)) ||
+            !start_at_zero(b, t, finals) || !check_inner_extents(b, t)) {
+            return false;
+        }
+        check_extent(b, t, finals);
+    }
+    return fill_slots(b, finals);
+}
