@@ -528,7 +528,7 @@ static void fill_tensor(ctune_build *b, ctune_mtensor *m, const ctune_lval *lval
     t->is_const = clang_isConstQualifiedType(clang_getCanonicalType(lval->type)) != 0;
     t->is_scalar_var = lval->n_dims == 0;
     m->scalar = is_scalar ? lval->root : NULL;
-    m->root_name = lval->root->name;
+    m->root = lval->root;
     m->is_array_object = !lval->is_indirect && lval->n_dims > 0;
     m->is_global = !lval->root->is_automatic;
     m->is_local_array = lval->root->is_inside && lval->n_dims > 0;

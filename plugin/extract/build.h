@@ -107,11 +107,12 @@ typedef struct ctune_lval {
 typedef struct ctune_mtensor {
     ctune_tensor t;
     const char *key;
-    ctune_var *scalar;      /* a scalar variable of the source */
-    const char *root_name;
+    ctune_var *root;        /* variable that the access starts from; NULL: remembered condition */
+    ctune_var *scalar;      /* root when the tensor is that variable itself */
     bool is_array_object;   /* a named array, not a pointer */
     bool is_global;
     bool is_local_array;    /* declared in the region */
+    bool is_memory_param;   /* stands for a parameter in memory, for the overlap guard only */
     size_t offset;          /* of the first use, for diagnostics */
     int n_scope;            /* temporary: loops that index it, before its own dimensions */
     int scope[CTUNE_MAX_DEPTH];

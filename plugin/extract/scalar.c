@@ -243,10 +243,7 @@ static bool place_tensor(ctune_build *b, int tensor) {
     const ctune_mtensor *m = &b->tensors.at[tensor];
     ctune_var *var = m->scalar;
     if (m->is_local_array) {
-        for (int i = 0; i < b->vars.n && var == NULL; i++) {
-            var = b->vars.at[i].tensor == tensor ? &b->vars.at[i] : NULL;
-        }
-        return make_private(b, tensor, b->root, var->scope_node);
+        return make_private(b, tensor, b->root, m->root->scope_node);
     }
     if (var == NULL || !is_used(b, b->root, tensor)) {
         return true;

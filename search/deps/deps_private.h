@@ -73,6 +73,8 @@ typedef struct ctune_veclist {
 /* Legality of tree; when legal and list is not NULL, all direction vectors. Errors as ctune_deps_check. */
 CTUNE_MUST_USE ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
                                             bool *legal, ctune_veclist *list);
+/* Move statements that run at one value of their innermost loop out of it where that is legal; *tree is replaced. */
+CTUNE_MUST_USE ctune_status ctune_tree_unpin(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree **tree);
 /* Take the tree when it is legal, else destroy it: EREFUSED with words. */
 CTUNE_MUST_USE ctune_status ctune_tree_accept(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree *tree,
                                               ctune_tree **out);

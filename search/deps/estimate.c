@@ -4,15 +4,15 @@
  * Each statement's domain is projected onto its outer dims (rational Fourier-Motzkin on numbers), then sampled:
  * points of the outer dims are drawn level by level and weighted with the trip counts passed on the way, so that a
  * triangular loop counts n/2 and the third of a tetrahedron n/3. Sampling is deterministic (van der Corput sequences)
- * and rectangular loops come out exact. Constraints with divs are left out: the result is an estimate that
- * only costs and choices depend on, never correctness.
+ * and rectangular loops come out exact. Divs are relaxed to fractions: the result is an estimate that only costs and
+ * choices depend on, never correctness.
  */
 #include "search/deps/tree.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ROWS = 64, N_SAMPLES = 128 };
+enum { MAX_ROWS = 64, N_SAMPLES = 256 };
 
 /* c[0] y0 + c[1] y1 + ... + k >= 0 over the statement's dim positions */
 typedef struct row {
@@ -60,24 +60,53 @@ static void add_row(domain *d, row *r) {
     }
 }
 
-/* The row of a constraint; false when it has a div. */
-static bool read_row(const ctune_stmt *stmt, const ctune_aff *con, const int64_t *params, row *r) {
-    memset(r, 0, sizeof *r);
-    r->k = (double)con->c0;
-    for (int t = 0; t < con->n_terms; t++) {
-        const ctune_term *term = &con->terms[t];
-        if (term->kind == CTUNE_TERM_DIV) {
-            return false;
+typedef struct reader {
+    const ctune_region *region;
+    const ctune_stmt *stmt;
+    const int64_t *params;
+} reader;
+
+static void add_aff(const reader *rd, const ctune_aff *aff, double scale, row *r);
+
+static void add_dim(const reader *rd, int dim, double coef, row *r) {
+    for (int p = 0; p < rd->stmt->n_dims; p++) {
+        r->c[p] += rd->stmt->dims[p] == dim ? coef : 0;
+    }
+}
+
+/* A div lies in [(num - den + 1)/den, num/den]: the end that relaxes the constraint. Its num stands over axes. */
+static void add_div(const reader *rd, int id, double coef, row *r) {
+    const ctune_div *div = &rd->region->divs[id];
+    const ctune_stage *stage = &rd->region->stages[rd->stmt->stage];
+    double scale = coef / (double)div->den;
+    r->k += scale * ((double)div->num->c0 - (coef < 0 ? (double)(div->den - 1) : 0));
+    for (int t = 0; t < div->num->n_terms; t++) {
+        const ctune_term *term = &div->num->terms[t];
+        ctune_aff single = {0, 1, &(ctune_term){term->kind, term->id, 1}};
+        if (term->kind != CTUNE_TERM_AXIS) {
+            add_aff(rd, &single, scale * (double)term->coef, r);
         }
-        if (term->kind == CTUNE_TERM_PARAM) {
-            r->k += (double)term->coef * (double)params[term->id];
-            continue;
-        }
-        for (int p = 0; p < stmt->n_dims; p++) {
-            r->c[p] += stmt->dims[p] == term->id ? (double)term->coef : 0;
+        for (int d = 0; d < stage->n_axes && term->kind == CTUNE_TERM_AXIS; d++) {
+            if (stage->axes[d] == term->id) {
+                add_aff(rd, rd->stmt->iter[d], scale * (double)term->coef, r);
+            }
         }
     }
-    return true;
+}
+
+static void add_aff(const reader *rd, const ctune_aff *aff, double scale, row *r) {
+    r->k += scale * (double)aff->c0;
+    for (int t = 0; t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        double coef = scale * (double)term->coef;
+        if (term->kind == CTUNE_TERM_PARAM) {
+            r->k += coef * (double)rd->params[term->id];
+        } else if (term->kind == CTUNE_TERM_AXIS) {
+            add_dim(rd, term->id, coef, r);
+        } else {
+            add_div(rd, term->id, coef, r);
+        }
+    }
 }
 
 /* Combine every lower with every upper bound of position p; the results bound earlier positions. */
@@ -99,14 +128,14 @@ static void eliminate(domain *d, int p) {
     }
 }
 
-static void project(const ctune_stmt *stmt, const int64_t *params, domain *d) {
+static void project(const reader *rd, domain *d) {
+    const ctune_stmt *stmt = rd->stmt;
     memset(d->n_rows, 0, sizeof d->n_rows);
     d->n_dims = stmt->n_dims;
     for (int c = 0; c < stmt->n_cons; c++) {
-        row r;
-        if (read_row(stmt, stmt->cons[c], params, &r)) {
-            add_row(d, &r);
-        }
+        row r = {0};
+        add_aff(rd, stmt->cons[c], 1, &r);
+        add_row(d, &r);
     }
     for (int p = stmt->n_dims - 1; p > 0; p--) {
         eliminate(d, p);
@@ -164,7 +193,6 @@ static void sample(const domain *d, double *mean) {
 }
 
 void ctune_tree_estimate(const ctune_region *region, ctune_tree *tree, const int64_t *params) {
-    (void)region;
     ctune_arena *scratch = ctune_arena_create(NULL);
     domain *d = CTUNE_NEW(scratch, domain);
     ctune_dim *dims = CTUNE_NEW_ARRAY(tree->arena, ctune_dim, tree->n_dims + 1);
@@ -179,7 +207,7 @@ void ctune_tree_estimate(const ctune_region *region, ctune_tree *tree, const int
     for (int i = 0; i < tree->n_stmts; i++) {
         const ctune_stmt *stmt = &tree->stmts[i];
         double mean[CTUNE_MAX_DEPTH];
-        project(stmt, params, d);
+        project(&(reader){region, stmt, params}, d);
         sample(d, mean);
         for (int p = 0; p < stmt->n_dims; p++) {
             dims[stmt->dims[p]].extent = fmax(dims[stmt->dims[p]].extent, mean[p]);

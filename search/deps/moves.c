@@ -33,47 +33,6 @@ static const ctune_tnode *copy_node(ctune_build *b, const ctune_tnode *node) {
     return kids != NULL ? ctune_build_loop(b, node->dim, kids) : NULL;
 }
 
-/* ---- dropping dims that are gone ----------------------------------------------------------------------------- */
-
-static const ctune_tnode *renumber_node(ctune_build *b, const ctune_tnode *node, const int *number) {
-    if (node->kind == CTUNE_TNODE_STMT) {
-        return node;
-    }
-    ctune_tnodes *kids = CTUNE_NEW(b->arena, ctune_tnodes);
-    for (int k = 0; kids != NULL && k < node->n_kids; k++) {
-        ctune_tnodes_append(kids, renumber_node(b, node->kids[k], number));
-    }
-    return kids != NULL ? ctune_build_loop(b, number[node->dim], kids) : NULL;
-}
-
-/* Renumber: only dims of some statement stay. */
-static void drop_unused_dims(ctune_build *b, const ctune_tree *from, ctune_tnodes *kids) {
-    int number[CTUNE_MAX_DIMS];
-    bool is_used[CTUNE_MAX_DIMS] = {false};
-    for (int s = 0; s < b->n_stmts; s++) {
-        for (int d = 0; d < b->stmts[s].n_dims; d++) {
-            is_used[b->stmts[s].dims[d]] = true;
-        }
-    }
-    int n = 0;
-    for (int i = 0; i < b->n_dims; i++) {
-        number[i] = n;
-        if (is_used[i]) {
-            b->dims[n++] = b->dims[i];
-        }
-    }
-    b->n_dims = n;
-    for (int s = 0; s < b->n_stmts; s++) {
-        for (int d = 0; d < b->stmts[s].n_dims; d++) {
-            b->stmts[s].dims[d] = number[b->stmts[s].dims[d]];
-        }
-    }
-    for (int k = 0; k < kids->n; k++) {
-        kids->node[k] = renumber_node(b, kids->node[k], number);
-    }
-    ctune_build_rename(b, from);
-}
-
 /* ---- fuse ---------------------------------------------------------------------------------------------------- */
 
 typedef struct fusion {
@@ -172,7 +131,8 @@ ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree 
         ctune_build_clear(&b);
         return ctune_fail(ctx, CTUNE_EREFUSED, "fuse: %s", f.why);
     }
-    drop_unused_dims(&b, tree, kids);
+    ctune_build_rename(&b, tree);
+    ctune_build_drop_dims(&b, kids);
     ctune_tree *result;
     status = ctune_build_finish(ctx, &b, kids, &result);
     return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;

@@ -5,7 +5,8 @@
  * and band member, an affine form of the axes (a row). The rows around a statement that are linearly
  * independent, outermost first, are inverted (they must be unimodular): that is the statement's iter map; the remaining rows
  * say at which value of their loop the statement runs, and become pairs of inequalities in its domain. A member
- * that is constant for all its statements makes no loop: its values only order the statements.
+ * that is constant for all its statements makes no loop: its values only order the statements. `max` keeps whole bands
+ * (tilable, with guards); the other modes move pinned statements out of innermost loops afterwards (unpin.c).
  */
 #include "search/deps/deps_private.h"
 #include "search/deps/unimodular.h"
@@ -453,5 +454,11 @@ ctune_status ctune_tree_polyhedral(ctune_ctx *ctx, ctune_deps *deps, ctune_poly_
         ctune_tree_destroy(tree);
         return isl_status;
     }
-    return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, tree, out) : status;
+    if (status == CTUNE_OK) {
+        status = ctune_tree_accept(ctx, deps, tree, out);
+    }
+    if (status == CTUNE_OK && mode != CTUNE_POLY_MAX) {
+        status = ctune_tree_unpin(ctx, deps, out);
+    }
+    return status;
 }

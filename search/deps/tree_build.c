@@ -124,6 +124,16 @@ static bool is_name_taken(const ctune_build *b, const char *name) {
     return false;
 }
 
+/* Length of name without a number at its end, "i" of "i_2"; short enough for another one. */
+static int stem_length(const char *name) {
+    size_t n = strlen(name), end = n;
+    while (end > 1 && name[end - 1] >= '0' && name[end - 1] <= '9') {
+        end--;
+    }
+    n = end < n && end > 1 && name[end - 1] == '_' ? end - 1 : n;
+    return n > 12 ? 12 : (int)n;
+}
+
 int ctune_build_dim(ctune_build *b, const char *name) {
     if (b->n_dims == CTUNE_MAX_DIMS) {
         b->too_large = true;
@@ -131,8 +141,9 @@ int ctune_build_dim(ctune_build *b, const char *name) {
     }
     char text[sizeof b->dims[0].name];
     snprintf(text, sizeof text, "%s", name);
+    int stem = stem_length(text);
     for (unsigned i = 2; is_name_taken(b, text); i++) {
-        snprintf(text, sizeof text, "%.12s_%u", name, i);
+        snprintf(text, sizeof text, "%.*s_%u", stem, name, i);
     }
     memcpy(b->dims[b->n_dims].name, text, sizeof text);
     return b->n_dims++;
@@ -199,6 +210,58 @@ void ctune_build_rename(ctune_build *b, const ctune_tree *from) {
             stmt->iter[a] = ctune_aff_map(b->arena, old->iter[a], map);
         }
         stmt->cons = ctune_affs_map(b->arena, old->n_cons, old->cons, map);
+    }
+}
+
+static const ctune_tnode *renumber_node(ctune_build *b, const ctune_tnode *node, const int *number) {
+    if (node->kind == CTUNE_TNODE_STMT) {
+        return node;
+    }
+    ctune_tnodes *kids = CTUNE_NEW(b->arena, ctune_tnodes);
+    for (int k = 0; kids != NULL && k < node->n_kids; k++) {
+        ctune_tnodes_append(kids, renumber_node(b, node->kids[k], number));
+    }
+    return kids != NULL ? ctune_build_loop(b, number[node->dim], kids) : NULL;
+}
+
+/* Keep the used dims in their order; number[old] = new. */
+static void pack_dims(ctune_build *b, int *number) {
+    bool is_used[CTUNE_MAX_DIMS] = {false};
+    for (int s = 0; s < b->n_stmts; s++) {
+        for (int d = 0; d < b->stmts[s].n_dims; d++) {
+            is_used[b->stmts[s].dims[d]] = true;
+        }
+    }
+    int n = 0;
+    for (int i = 0; i < b->n_dims; i++) {
+        number[i] = n;
+        if (is_used[i]) {
+            b->dims[n++] = b->dims[i];
+        }
+    }
+    b->n_dims = n;
+}
+
+void ctune_build_drop_dims(ctune_build *b, ctune_tnodes *kids) {
+    int number[CTUNE_MAX_DIMS];
+    int n_old = b->n_dims;
+    const ctune_aff **map = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, CTUNE_MAX_DIMS);
+    pack_dims(b, number);
+    for (int i = 0; map != NULL && i < n_old; i++) {
+        map[i] = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, number[i], 1);
+    }
+    for (int s = 0; map != NULL && s < b->n_stmts; s++) {
+        ctune_stmt *stmt = &b->stmts[s];
+        for (int d = 0; d < stmt->n_dims; d++) {
+            stmt->dims[d] = number[stmt->dims[d]];
+        }
+        for (int a = 0; a < b->region->stages[stmt->stage].n_axes; a++) {
+            stmt->iter[a] = ctune_aff_map(b->arena, stmt->iter[a], map);
+        }
+        stmt->cons = ctune_affs_map(b->arena, stmt->n_cons, stmt->cons, map);
+    }
+    for (int k = 0; k < kids->n; k++) {
+        kids->node[k] = renumber_node(b, kids->node[k], number);
     }
 }
 

@@ -34,11 +34,13 @@ CTUNE_MUST_USE ctune_status ctune_build_init_from(ctune_ctx *ctx, ctune_build *b
 void ctune_build_clear(ctune_build *b);
 /* Restate each statement's affs of `from` over the dims that are now around it (same positions). */
 void ctune_build_rename(ctune_build *b, const ctune_tree *from);
+/* Renumber the dims: those around no statement go. */
+void ctune_build_drop_dims(ctune_build *b, ctune_tnodes *kids);
 /* Root over `kids`, extents estimated, *out takes the arena. On failure the builder is cleared. ENOMEM, EREFUSED. */
 CTUNE_MUST_USE ctune_status ctune_build_finish(ctune_ctx *ctx, ctune_build *b, const ctune_tnodes *kids,
                                                ctune_tree **out);
 
-/* A new dim called `name`, or name_2, name_3, ... when that is taken. -1 (too_large) when there is no room. */
+/* A new dim called `name`, or its stem with _2, _3, ... when that is taken. -1 (too_large) when there is no room. */
 int ctune_build_dim(ctune_build *b, const char *name);
 /* Nodes in the arena; NULL when memory is out. */
 const ctune_tnode *ctune_build_loop(ctune_build *b, int dim, const ctune_tnodes *kids);

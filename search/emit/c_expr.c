@@ -379,7 +379,8 @@ const char *emit_expr(ctune_emitter *e, const ctune_env *env, const ctune_expr *
     case CTUNE_OP_CALL: {
         ctune_text text;
         ctune_text_init(&text);
-        ctune_text_printf(&text, "%s(", expr->text);
+        /* a candidate includes no header */
+        ctune_text_printf(&text, "%s%s(", e->standalone ? "__builtin_" : "", expr->text);
         for (int i = 0; i < expr->n_kids; i++) {
             ctune_text_printf(&text, "%s%s", i > 0 ? ", " : "", emit_expr(e, env, expr->kids[i]));
         }

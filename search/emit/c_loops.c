@@ -296,7 +296,7 @@ ctune_status emit_node(ctune_emitter *e, const ctune_lnode *node) {
     }
     case CTUNE_LN_DECL: {
         const ctune_tensor *tensor = &e->region->tensors[node->tensor];
-        ctune_text_line(e->out, "%s %s;", ctune_type_get(tensor->type)->c_name,
+        ctune_text_line(e->out, "%s %s = 0;", ctune_type_get(tensor->type)->c_name,
                         emit_tensor_name(e, node->tensor));
         return CTUNE_OK;
     }

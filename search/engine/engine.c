@@ -198,11 +198,17 @@ static ctune_status propose_annealed(search *s, proposal *list, int *n, int max)
     return status;
 }
 
+/* Small batches learn sooner, large ones compile faster: what counts depends on how long a run takes. */
+static int default_batch(const search *s) {
+    static const double slow_ns = 2e7;
+    double best = s->e.n_top > 0 ? exp2(s->e.samples[s->e.top[0]].time) : s->original_ns;
+    return best > slow_ns ? 8 : 16;
+}
+
 /* Trials for the next batch; 0 at the end. Shrinks when the time left is short. */
 static int batch_size(const search *s) {
     const ctune_engine_options *o = s->e.options;
-    /* the first results teach most: small batches first, larger ones compile faster */
-    int n = o->batch <= 0 ? (s->n_batches < 6 ? 8 : 16) : o->batch > MAX_BATCH ? MAX_BATCH : o->batch;
+    int n = o->batch <= 0 ? default_batch(s) : o->batch > MAX_BATCH ? MAX_BATCH : o->batch;
     if (o->max_trials > 0) {
         int left = o->max_trials - s->n_proposed;
         n = left < n ? left : n;

@@ -46,7 +46,7 @@ typedef struct ctune_engine_options {
     uint64_t seed;
     int max_trials;          /* 0 = no limit */
     double budget_s;         /* 0 = no limit; one of the two is given */
-    int batch;               /* at most 64; 0: 8 at first, then 16 */
+    int batch;               /* at most 64; 0: 16, or 8 when runs take long */
     double epsilon;          /* share of random candidates, default 0.05 */
     bool (*progress)(void *user, int n_trials, double best_ns, double original_ns); /* false: stop early */
     void *progress_user;

@@ -24,7 +24,8 @@ typedef struct block {
     double n_vectors;   /* registers along it */
     bool is_register;   /* accumulators live in registers, loads and stores outside reduction loops */
     int register_level; /* level at which they are loaded */
-    bool is_auto;       /* vectors by the compiler, not by the schedule */
+    bool is_auto;       /* the kernel loop's vectors are the compiler's, not the schedule's */
+    bool is_slp;        /* the unrolled body's are */
     double elem_bytes;
     int n_refs;
     est_ref target;
@@ -46,6 +47,15 @@ static double n_copies(const block *b, uint32_t mask) {
         }
     }
     return b->vector >= 0 && (mask >> b->vector & 1) ? n * b->n_vectors : n;
+}
+
+/* Steps of a reduction inside the block: they run one after the other through the same accumulator. */
+static double n_steps(const block *b) {
+    double n = 1;
+    for (int k = b->level; k < b->path->n; k++) {
+        n *= b->target.mask >> b->path->pos[k] & 1 ? 1 : b->path->extent[k];
+    }
+    return n;
 }
 
 static bool is_hoisted(const block *b, uint32_t mask) {
@@ -81,11 +91,11 @@ static bool is_carried(const est_path *path, int pos) {
     return false;
 }
 
-/* What -O3 vectorises by itself: a long innermost loop over neighbours, nothing carried. */
-static bool is_auto_vector(const block *b) {
+/* What -O3 vectorises by itself: neighbours along the innermost loop, nothing carried; a long loop, or an unrolled one. */
+static bool is_auto_vector(const block *b, double min_extent) {
     const est_path *path = b->path;
     int inner = path->pos[path->n - 1];
-    if (path->extent[path->n - 1] < 2 * b->width || est_ref_stride(&b->target, inner) != 1 ||
+    if (path->extent[path->n - 1] < min_extent || est_ref_stride(&b->target, inner) != 1 ||
         path->stage->guard != NULL || is_carried(path, inner)) {
         return false;
     }
@@ -101,7 +111,7 @@ static void find_vectors(block *b) {
     const est_path *path = b->path;
     b->vector = -1;
     b->lanes = b->n_vectors = 1;
-    b->is_auto = false;
+    b->is_auto = b->is_slp = false;
     b->width = fmax(b->machine->vector_bytes / b->elem_bytes, 1);
     for (int k = b->level; k < path->n; k++) {
         if (ann_of(path, k) == CTUNE_ANN_VECTOR) {
@@ -110,10 +120,18 @@ static void find_vectors(block *b) {
             b->n_vectors = ceil(b->lanes / b->width);
         }
     }
-    if (b->vector < 0 && path->n > 0 && b->level == path->n && is_auto_vector(b)) {
+    if (b->vector >= 0 || path->n == 0) {
+        return;
+    }
+    if (b->level == path->n && is_auto_vector(b, 2 * b->width)) {
         b->is_auto = true;
         b->vector = path->pos[path->n - 1];
         b->lanes = b->width;
+    } else if (b->level < path->n && is_auto_vector(b, 4)) {
+        b->is_slp = true;
+        b->vector = path->pos[path->n - 1];
+        b->lanes = path->extent[path->n - 1];
+        b->n_vectors = ceil(b->lanes / b->width);
     }
 }
 
@@ -254,9 +272,10 @@ static double sum_loads(const block *b) {
     return loads;
 }
 
-static double count_target(const block *b) {
+/* Loads, or stores, of the target when all of the block's steps go through memory. */
+static double count_target(const block *b, double steps) {
     bool moves = b->vector >= 0 && (b->target.mask >> b->vector & 1);
-    double n = n_copies(b, b->target.mask);
+    double n = n_copies(b, b->target.mask) * steps;
     return moves && est_ref_stride(&b->target, b->vector) != 1 ? n / b->n_vectors * b->lanes * 2
                                                                : n;
 }
@@ -317,33 +336,46 @@ static double page_cycles(const block *b) {
     return cycles;
 }
 
+/* The chain through an accumulator. In memory each step stores and loads again; rows at a power of two of bytes alias (the
+ * low 12 bits of their addresses are equal), and then their chains wait for each other, too. */
+static double chain_cycles(const block *b, bool is_in_register) {
+    static const double forward_cycles = 9, alias_cycles = 7;
+    const ctune_stage *stage = b->path->stage;
+    double steps = n_steps(b), latency = b->machine->fma_latency;
+    bool is_reduction = steps > 1 || is_hoisted(b, b->target.mask);
+    if (stage->update == CTUNE_UPDATE_SET || !is_reduction) {
+        return 0;
+    }
+    latency *= stage->update == CTUNE_UPDATE_DIV ? 4 : 1;
+    latency = ctune_type_is_float(stage->calc) ? latency : 1;
+    if (is_in_register) {
+        return steps * latency;
+    }
+    double rows = n_copies(b, b->target.mask) / b->n_vectors;
+    bool is_aliased = rows > 1 && b->target.rank >= 2 &&
+                      est_row_bytes(b->state, b->target.tensor) % 1024 == 0;
+    return steps * (latency + forward_cycles) + (is_aliased ? rows * alias_cycles : 0);
+}
+
 static double kernel_cycles(const block *b) {
     const ctune_machine *m = b->machine;
     const ctune_stage *stage = b->path->stage;
     const ctune_tensor *t = &b->path->nest->region->tensors[stage->target.tensor];
-    bool is_reduction = is_hoisted(b, b->target.mask) && stage->update != CTUNE_UPDATE_SET;
     bool is_in_register = (t->is_temp && t->is_scalar_var) || b->is_register;
-    double target = count_target(b), ops = count_ops(b), loads = sum_loads(b), stores = 0;
+    double ops = count_ops(b), loads = sum_loads(b), stores = 0;
     if (!is_in_register) {
+        double target = count_target(b, n_steps(b));
         loads += stage->update != CTUNE_UPDATE_SET ? target : 0;
         stores += target;
     }
-    double spills = count_spills(b, b->is_register || is_reduction ? n_copies(b, b->target.mask) : 0);
+    double spills = count_spills(b, b->is_register ? n_copies(b, b->target.mask) : 0);
     loads += spills * 1.5;
     stores += spills * 1.5;
     double front = (ops + 0.5 * loads + stores + 2) / 5;
     double ports = fmax(ops / m->fma_per_cycle,
                         fmax(loads / m->loads_per_cycle, stores / m->stores_per_cycle));
-    double latency = 0;
-    if (is_reduction) {
-        bool is_slow = stage->update == CTUNE_UPDATE_DIV;
-        latency = m->fma_latency * (is_slow ? 4 : 1) + (is_in_register ? 0 : 5);
-        if (!ctune_type_is_float(stage->calc)) {
-            latency = is_in_register ? 1 : 6;
-        }
-    }
-    double cycles = fmax(fmax(ports, front), latency) + page_cycles(b);
-    return cycles * (b->is_auto ? 1.1 : 1) * (1 + 0.06 * spills);
+    double cycles = fmax(fmax(ports, front), chain_cycles(b, is_in_register)) + page_cycles(b);
+    return cycles * (b->is_auto ? 1.1 : b->is_slp ? 1.4 : 1) * (1 + 0.06 * spills);
 }
 
 double est_compute_cycles(const est_state *state, const est_path *path) {
@@ -353,7 +385,7 @@ double est_compute_cycles(const est_state *state, const est_path *path) {
     double kernels = path->entries[b.level] / (b.is_auto ? b.width : 1);
     double cycles = kernels * kernel_cycles(&b);
     if (b.is_register) {
-        double target = count_target(&b);
+        double target = count_target(&b, 1);
         double moves = target / machine->loads_per_cycle + target / machine->stores_per_cycle;
         cycles += path->entries[b.register_level] * (moves + 2 * machine->fma_latency);
     }

@@ -25,6 +25,7 @@ typedef struct fm_system {
     int n_rows;
     row rows[MAX_ROWS];
     ctune_arena *arena;
+    bool is_inexact; /* a dim was eliminated between two coefficients other than 1 */
     bool failed;
 } fm_system;
 
@@ -219,6 +220,7 @@ static void eliminate(fm_system *s, int col) {
             if (r == NULL) {
                 return;
             }
+            s->is_inexact |= a != 1 && b != -1;
             for (int k = 0; k < s->n_cols; k++) {
                 int64_t x, y;
                 if (__builtin_mul_overflow(old[i].c[k], -b, &x) ||
@@ -267,8 +269,9 @@ static const ctune_aff *row_to_aff(fm_system *s, const row *r, int skip, int64_t
 static void collect(fm_system *s, int pos, ctune_bounds *out) {
     out->lower = CTUNE_NEW_ARRAY(s->arena, ctune_bound, s->n_rows + 1);
     out->upper = CTUNE_NEW_ARRAY(s->arena, ctune_bound, s->n_rows + 1);
-    out->n_lower = out->n_upper = 0;
-    if (out->lower == NULL || out->upper == NULL) {
+    out->n_lower = out->n_upper = out->n_param_rows = 0;
+    out->param_rows = CTUNE_NEW_ARRAY(s->arena, const ctune_aff *, s->n_rows + 1);
+    if (out->lower == NULL || out->upper == NULL || out->param_rows == NULL) {
         s->failed = true;
         return;
     }
@@ -276,6 +279,13 @@ static void collect(fm_system *s, int pos, ctune_bounds *out) {
         const row *r = &s->rows[i];
         int64_t a = r->c[pos];
         if (a == 0) {
+            bool params_only = true;
+            for (int k = 0; k < s->n_cols - 1 - s->region->n_divs - s->region->n_params; k++) {
+                params_only &= r->c[k] == 0;
+            }
+            if (params_only) {
+                out->param_rows[out->n_param_rows++] = row_to_aff(s, r, -1, 1);
+            }
             continue;
         }
         ctune_bound b = {.den = a > 0 ? a : -a, .is_domain = r->is_domain, .i_con = r->i_con};
@@ -347,6 +357,7 @@ ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena, const ctune_r
         collect(s, pos, out);
     }
     bool failed = s->failed;
+    out->is_inexact = s->is_inexact;
     free(s);
     if (failed) {
         return ctune_arena_has_failed(arena)

@@ -34,6 +34,9 @@ typedef struct ctune_bound {
 typedef struct ctune_bounds {
     int n_lower, n_upper;
     ctune_bound *lower, *upper; /* max of lowers, min of uppers */
+    int n_param_rows;           /* facts over parameters alone without which the domain is empty, each >= 0 */
+    const ctune_aff **param_rows;
+    bool is_inexact;            /* some value in range may have no integer point inside */
 } ctune_bounds;
 
 /* Another restriction of dim `pos`: lo <= y (is_lower) or y <= hi, by the value of a variable plus c. */

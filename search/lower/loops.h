@@ -23,6 +23,7 @@ typedef struct ctune_limit {
      * the groups' values */
     int n_groups;
     const int *group;
+    bool is_inexact; /* see ctune_bounds */
     /* when align_step > 0: base + floor((value - base) / align_step) * align_step, with base the value of variable align_var */
     int align_var;
     int64_t align_step;

@@ -308,6 +308,7 @@ ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, ctu
     bool shared = hull_classes(each, n, &all);
     *lo = (ctune_limit){.is_max = true, .n = all.n_lower, .bound = all.lower, .align_var = -1};
     *hi = (ctune_limit){.is_max = false, .n = all.n_upper, .bound = all.upper, .align_var = -1};
+    lo->is_inexact = hi->is_inexact = all.is_inexact;
     if (!shared && ((lo->n == 0 && !hull_groups(w, copy, n, true, lo)) ||
                     (hi->n == 0 && !hull_groups(w, copy, n, false, hi)))) {
         return ctune_fail(w->ctx, CTUNE_ENOMEM, "out of memory");
@@ -321,6 +322,20 @@ ctune_status lower_bounds(lowerer *w, int stmt, int dim, ctune_limit *lo, ctune_
         simplify(w, dim, lo, hi);
     }
     return status;
+}
+
+ctune_lnode *lower_param_guard(lowerer *w, int stmt, int dim, ctune_lnode *into) {
+    ctune_bounds b;
+    if (find_raw(w, stmt, dim, &b) != CTUNE_OK || b.n_param_rows == 0) {
+        return into;
+    }
+    ctune_lnode *guard = lower_lnode(w, CTUNE_LN_IF);
+    if (guard != NULL) {
+        guard->n_conds = b.n_param_rows;
+        guard->conds = b.param_rows;
+    }
+    lower_append(w, into, guard);
+    return guard;
 }
 
 void lower_env(lowerer *w, int stmt, ctune_env *env) {

@@ -57,6 +57,8 @@ int lower_stmts_under(const lowerer *w, int node, int *out); /* out [CTUNE_MAX_S
 ctune_status lower_bounds(lowerer *w, int stmt, int dim, ctune_limit *lo, ctune_limit *hi);
 /* Hull over several statements: classes of parallel rows that all share, loosest constant. */
 ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, ctune_limit *lo, ctune_limit *hi);
+/* IF over what the parameters alone must satisfy for stmt to run at all; `into` itself when there is nothing. */
+ctune_lnode *lower_param_guard(lowerer *w, int stmt, int dim, ctune_lnode *into);
 void lower_env(lowerer *w, int stmt, ctune_env *env); /* values of the open point loops */
 
 ctune_status lower_node(lowerer *w, int node, ctune_lnode *into);

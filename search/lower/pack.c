@@ -302,6 +302,9 @@ static ctune_status find_range(lowerer *w, int stmt, int dim, ctune_lnode *into,
                                ctune_limit *hi) {
     ctune_limit lo;
     ctune_status status = lower_bounds(w, stmt, dim, &lo, hi);
+    if (status == CTUNE_OK && lo.is_inexact) {
+        status = ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: bounds with divisions");
+    }
     if (status != CTUNE_OK) {
         return status;
     }

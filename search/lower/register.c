@@ -171,83 +171,51 @@ static ctune_status core_limits(lowerer *w, const tile_build *b, ctune_lfor *inn
     return status;
 }
 
-/* Conditions under which the whole tile lies in the domain, not counting the reduction loops. */
-static void full_conditions(lowerer *w, const tile_build *b, ctune_lnode *guard) {
+/*
+ * Conditions under which every point of the tile has iterations: the bounds of each tile dim at their worst corner. They come from the
+ * projected domain, not only from the constraints on tile dims alone, since a tile loads and stores its points even
+ * when the reduction loop turns out empty.
+ */
+static ctune_status full_conditions(lowerer *w, const tile_build *b, ctune_lnode *guard) {
     const ctune_stmt *s = &w->tree->stmts[b->stmt];
-    int size = s->n_cons + 2 * w->n_open + 1;
-    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, size);
-    int n = 0;
-    for (int i = 0; conds != NULL && i < s->n_cons; i++) {
-        const ctune_aff *con = s->cons[i];
-        bool touches = false, scanned = ctune_bounds_is_plain(w->region, con);
-        for (int t = 0; t < con->n_terms && scanned; t++) {
-            if (con->terms[t].kind != CTUNE_TERM_AXIS) {
-                continue;
-            }
-            int dim = con->terms[t].id, var = -1;
-            for (int k = 0; k < b->n_tile; k++) {
-                if (s->dims[b->tile[k].pos] == dim) {
-                    var = b->pseudo[k];
-                    touches = true;
-                }
-            }
-            for (int k = 0; k < w->n_open && var < 0; k++) {
-                if (w->open[k].dim == dim && w->open[k].step == 1) {
-                    var = w->open[k].var;
-                }
-            }
-            scanned = var >= 0;
-        }
-        if (!touches || !scanned) {
-            continue;
-        }
-        const ctune_aff *cond = ctune_aff_const(w->arena, con->c0);
-        for (int t = 0; t < con->n_terms; t++) {
-            int id = con->terms[t].id;
-            if (con->terms[t].kind == CTUNE_TERM_AXIS) {
-                int var = -1;
-                for (int k = 0; k < w->n_open; k++) {
-                    if (w->open[k].dim == id && w->open[k].step == 1) {
-                        var = w->open[k].var;
-                    }
-                }
-                for (int k = 0; k < b->n_tile; k++) {
-                    if (s->dims[b->tile[k].pos] == id) {
-                        var = b->pseudo[k];
-                    }
-                }
-                id = var;
-            }
-            cond = ctune_aff_add(w->arena, cond,
-                                 ctune_aff_term(w->arena, con->terms[t].kind, id, con->terms[t].coef));
-        }
-        conds[n++] = at_corner(w, b, cond, false);
-    }
-    /* the tile must also lie in the coarser tiles around it */
-    for (int t = 0; conds != NULL && t < b->n_tile; t++) {
+    ctune_status status = CTUNE_OK;
+    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, 256);
+    int n = 0, pushed = 0;
+    for (int t = 0; t < b->n_tile && conds != NULL && status == CTUNE_OK; t++) {
+        ctune_limit lo, hi;
         int dim = s->dims[b->tile[t].pos];
-        for (int k = 0; k < w->n_open; k++) {
-            const lower_open *o = &w->open[k];
-            if (o->dim != dim || o->step == 1 || o->var == b->tile[t].origin) {
-                continue;
-            }
-            bool on_grid = false;
-            for (int m = 0; m < w->n_open; m++) {
-                on_grid |= w->open[m].var == b->tile[t].origin && w->open[m].start_var == o->var;
-            }
-            if (on_grid && o->step % b->tile[t].extent == 0) {
-                continue;
-            }
-            const ctune_aff *origin = ctune_aff_term(w->arena, CTUNE_TERM_AXIS, b->tile[t].origin, 1);
-            const ctune_aff *outer = ctune_aff_term(w->arena, CTUNE_TERM_AXIS, o->var, 1);
-            const ctune_aff *gap = ctune_aff_sub(w->arena, origin, outer);
-            conds[n++] = gap;
-            conds[n++] = ctune_aff_add_const(w->arena, ctune_aff_scale(w->arena, gap, -1),
-                                             o->step - b->tile[t].extent);
+        status = lower_bounds(w, b->stmt, dim, &lo, &hi);
+        if (status != CTUNE_OK) {
+            break;
         }
+        if (lo.is_inexact || hi.is_inexact) {
+            status = ctune_fail(w->ctx, CTUNE_EREFUSED, "register tile: bounds with divisions");
+            break;
+        }
+        const ctune_aff *point = ctune_aff_term(w->arena, CTUNE_TERM_AXIS, b->pseudo[t], 1);
+        for (int side = 0; side < 2; side++) {
+            const ctune_limit *limit = side == 0 ? &lo : &hi;
+            for (int i = 0; i < limit->n && n < 256; i++) {
+                const ctune_aff *gap =
+                    ctune_aff_sub(w->arena, ctune_aff_scale(w->arena, point, limit->bound[i].den),
+                                  limit->bound[i].aff);
+                gap = at_corner(w, b, side == 0 ? gap : ctune_aff_scale(w->arena, gap, -1), false);
+                bool is_true = gap != NULL && gap->n_terms == 0 && gap->c0 >= 0;
+                for (int k = 0; k < n && gap != NULL; k++) {
+                    is_true |= ctune_aff_is_equal(conds[k], gap);
+                }
+                if (!is_true) {
+                    conds[n++] = gap;
+                }
+            }
+        }
+        lower_push(w, b->pseudo[t], dim, 1, -1);
+        pushed++;
     }
+    pop_n(w, pushed);
     guard->conds = conds;
     guard->n_conds = n;
+    return status;
 }
 
 static ctune_lnode *micro_node(lowerer *w, const tile_build *b, const ctune_lfor *inner) {
@@ -713,6 +681,10 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
                               "register tile: loop '%s' moves the target", b.inner_name[i]);
         }
     }
+    if (tile.n_tile + tile.n_inner > 0) {
+        int dim = tile.n_tile > 0 ? s->dims[b.tile[0].pos] : b.inner_dim[0];
+        into = lower_param_guard(w, stmt, dim, into);
+    }
     if (tile.n_tile == 0) {
         return full_tile(w, &b, &tile, into);
     }
@@ -721,10 +693,11 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
     if (guard == NULL || partial == NULL) {
         return ctune_fail(w->ctx, CTUNE_ENOMEM, "out of memory");
     }
-    full_conditions(w, &b, guard);
-    guard->comment = NULL;
+    ctune_status status = full_conditions(w, &b, guard);
     lower_append(w, into, guard);
-    ctune_status status = full_tile(w, &b, &tile, guard);
+    if (status == CTUNE_OK) {
+        status = full_tile(w, &b, &tile, guard);
+    }
     if (status == CTUNE_OK && guard->n_conds > 0) {
         guard->else_kid = partial;
         status = alone ? partial_tile(w, &b, partial) : plain_tile(w, &tile, partial);
