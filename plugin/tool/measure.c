@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *schedule_text(ctune_ctx *ctx, const ctune_space *space, const ctune_point *point) {
+static char *schedule_text(ctune_ctx *ctx, const ctune_program *program, const ctune_space *space,
+                           const ctune_point *point) {
     ctune_schedule schedule;
     ctune_text text;
     ctune_schedule_init(&schedule);
     ctune_text_init(&text);
     if (ctune_space_schedule(ctx, space, point, &schedule) == CTUNE_OK && !schedule.failed) {
+        ctune_text_append(&text, program->round_products ? "round_products\n" : "");
         ctune_schedule_print(&schedule, &text);
     }
     ctune_schedule_clear(&schedule);
@@ -81,7 +83,7 @@ ctune_status ctune_measure_submit(ctune_ctx *ctx, void *user, ctune_trial *trial
     ctune_status status = CTUNE_OK;
     for (int i = 0; i < n; i++) {
         batch->slot[i] = -1;
-        batch->schedule[i] = schedule_text(ctx, m->space, &trials[i].point);
+        batch->schedule[i] = schedule_text(ctx, m->bench->program, m->space, &trials[i].point);
         if (batch->schedule[i] == NULL) {
             status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
             break;

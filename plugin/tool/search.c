@@ -120,6 +120,7 @@ static void add_searched(ctune_ctx *ctx, const ctune_bench *bench, const ctune_s
         ctune_schedule_init(&schedule);
         ctune_text_init(&text);
         if (ctune_space_schedule(ctx, space, &trial->point, &schedule) == CTUNE_OK) {
+            ctune_text_append(&text, bench->program->round_products ? "round_products\n" : "");
             ctune_schedule_print(&schedule, &text);
             if (!add_finalist(ctx, bench, ctune_text_get(&text), trial->result.best_ns, f)) {
                 warn_lost(ctx, bench);
@@ -239,6 +240,9 @@ static ctune_status run_search(ctune_ctx *ctx, const ctune_options *options,
         m != NULL && result != NULL ? CTUNE_OK : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (status == CTUNE_OK) {
         status = ctune_space_create(ctx, bench->program, &space_options, &space);
+    }
+    if (status == CTUNE_OK) {
+        status = ctune_rounding_choose(ctx, bench, space);
     }
     if (status == CTUNE_OK) {
         m->bench = bench;

@@ -322,6 +322,13 @@ const char *emit_unsigned_name(ctune_type type) {
     return type == CTUNE_I32 ? "unsigned" : type == CTUNE_I64 ? "unsigned long" : NULL;
 }
 
+const char *emit_rounded(ctune_emitter *e, const ctune_expr *expr, const char *text) {
+    bool is_product = expr->op == CTUNE_OP_MUL && ctune_type_is_float(expr->type);
+    return e->rounds && is_product && text != NULL
+               ? ctune_arena_printf(e->arena, "CTUNE_ROUND(%s)", text)
+               : text;
+}
+
 static const char *operand(ctune_emitter *e, const ctune_env *env, const ctune_expr *expr) {
     const char *text = emit_expr(e, env, expr);
     if (text == NULL) {
@@ -359,6 +366,9 @@ const char *emit_expr(ctune_emitter *e, const ctune_env *env, const ctune_expr *
     const char *k[3] = {NULL, NULL, NULL};
     for (int i = 0; i < expr->n_kids && i < 3 && expr->op != CTUNE_OP_CALL; i++) {
         k[i] = operand(e, env, expr->kids[i]);
+        if (expr->op == CTUNE_OP_ADD || expr->op == CTUNE_OP_SUB || expr->op == CTUNE_OP_NEG) {
+            k[i] = emit_rounded(e, expr->kids[i], k[i]);
+        }
     }
     switch (expr->op) {
     case CTUNE_OP_CONST:

@@ -20,6 +20,9 @@ void emit_statement(ctune_emitter *e, const ctune_env *env) {
     const ctune_stage *stage = &e->region->stages[e->tree->stmts[env->stmt].stage];
     const char *target = emit_access(e, env, &stage->target);
     const char *rhs = emit_expr(e, env, stage->rhs);
+    if (stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB) {
+        rhs = emit_rounded(e, stage->rhs, rhs);
+    }
     ctune_type type = e->region->tensors[stage->target.tensor].type;
     const char *c_type = ctune_type_get(type)->c_name;
     const char *token = ctune_update_get(stage->update)->token;

@@ -19,7 +19,14 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
         "#define CTUNE_SIMD CTUNE_PRAGMA(clang loop vectorize(assume_safety))\n"
         "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(clang loop unroll_count(n))\n"
         "#pragma clang diagnostic ignored \"-Wpass-failed\"\n"
+        "#define CTUNE_ROUND(x) __extension__({ const __typeof__(x) ctune_r = (x); ctune_r; })\n"
         "#else\n"
+        "/* the product is rounded here: the compiler cannot fuse what passes through the statement */\n"
+        "#if defined(__x86_64__)\n"
+        "#define CTUNE_ROUND(x) __extension__({ __typeof__((x) + (x)) ctune_r = (x); __asm__(\"\" : \"+v\"(ctune_r)); ctune_r; })\n"
+        "#else\n"
+        "#define CTUNE_ROUND(x) __extension__({ __typeof__((x) + (x)) ctune_r = (x); __asm__(\"\" : \"+w\"(ctune_r)); ctune_r; })\n"
+        "#endif\n"
         "#define CTUNE_PRAGMA(x) _Pragma(#x)\n"
         "#define CTUNE_SIMD CTUNE_PRAGMA(GCC ivdep)\n"
         "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(GCC unroll n)\n"
@@ -182,7 +189,7 @@ static void print_thread_buffers(ctune_emitter *e, ctune_text *out) {
         if (b->is_per_thread) {
             const char *c_type = ctune_type_get(b->type)->c_name;
             ctune_text_line(out,
-                            "%s *const %s = (%s *)(void *)((char *)%s_0 + (unsigned long)"
+                            "%s *const %s __attribute__((unused)) = (%s *)(void *)((char *)%s_0 + (unsigned long)"
                             "omp_get_thread_num() * %s);",
                             c_type, b->name, c_type, b->name, memory_name(e, b));
         }
@@ -318,6 +325,7 @@ static ctune_status run(ctune_ctx *ctx, const ctune_nest *nest, const ctune_emit
     ctune_text_init(&text);
     ctune_emitter e = {.ctx = ctx, .arena = arena, .region = nest->region, .tree = nest->form->tree,
                        .nest = nest, .loops = loops, .options = options, .standalone = name != NULL,
+                       .rounds = options->round_products || nest->form->round_products,
                        .out = &text};
     if (name != NULL) {
         ctune_text_line(&text, "static int %s(const ctune_args *ctune_a) {", name);

@@ -189,13 +189,14 @@ static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_e
         if (expr->op == CTUNE_OP_CONST || text == NULL) {
             return text;
         }
-        if (sums && is_product(expr)) { /* must stay where it can be fused: name its factors only */
+        if (sums && is_product(expr) && !e->rounds) { /* must stay where it can be fused: name its factors only */
             const char *a = vector_expr(t, env, expr->kids[0], false);
             const char *b = expr->n_kids > 1 ? vector_expr(t, env, expr->kids[1], false) : NULL;
             return b == NULL ? ctune_arena_printf(e->arena, "-%s", paren(t, a))
                              : ctune_arena_printf(e->arena, "%s * %s", paren(t, a), paren(t, b));
         }
-        return define(t, text, ctune_type_get(expr->type)->c_name, 's');
+        return define(t, sums ? emit_rounded(e, expr, text) : text,
+                      ctune_type_get(expr->type)->c_name, 's');
     }
     if (!is_vector_type(expr->type)) {
         t->unsupported = true;
@@ -221,8 +222,9 @@ static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_e
         if (expr->kids[0]->type != expr->type || expr->kids[1]->type != expr->type) {
             break;
         }
-        return ctune_arena_printf(e->arena, "%s %s %s", paren(t, a), ctune_op_get(expr->op)->c_token,
-                                  paren(t, b));
+        a = ctune_arena_printf(e->arena, "%s %s %s", paren(t, a), ctune_op_get(expr->op)->c_token,
+                               paren(t, b));
+        return sums ? emit_rounded(e, expr, a) : a;
     case CTUNE_OP_NEG:
     case CTUNE_OP_BNOT:
         return ctune_arena_printf(e->arena, "%s%s", ctune_op_get(expr->op)->c_token, paren(t, a));

@@ -13,6 +13,9 @@ typedef struct ctune_emit_options {
     int vector_bytes;     /* 16, 32, 64: widest vector to use */
     bool openmp;          /* the compile has -fopenmp */
     bool comments;        /* schedule and stage comments */
+    /* Round each product before it is added, as `round_products` in a schedule does. GCC contracts a*b+c or not by its own
+     * cost rules, so that the original's scalar loop may round twice where the tuned vectors would fuse. */
+    bool round_products;
     bool is_source;       /* prelude of a rewritten source: without ctune_args, which only candidates need */
 } ctune_emit_options;
 

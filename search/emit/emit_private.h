@@ -16,6 +16,7 @@ typedef struct ctune_emitter {
     const ctune_loops *loops;
     const ctune_emit_options *options;
     bool standalone;
+    bool rounds;          /* products are rounded before sums */
     ctune_text *out;
     /* vector types used so far, for the typedefs at the head of the block */
     int n_vectors;
@@ -38,6 +39,8 @@ const char *emit_tensor_name(ctune_emitter *e, int tensor); /* read-only scalars
 bool emit_is_copied_scalar(const ctune_tensor *tensor);
 /* Coefficient of dim position pos in index form aff over the stage's axes. */
 int64_t emit_dim_coef(const ctune_emitter *e, int stmt, const ctune_aff *aff, int pos);
+/* text of expr as an operand of a sum: CTUNE_ROUND(text) when products must be rounded. */
+const char *emit_rounded(ctune_emitter *e, const ctune_expr *expr, const char *text);
 const char *emit_unsigned_name(ctune_type type); /* "unsigned" for i32, NULL when not a signed int of rank >= int */
 
 /* ---- c_vector.c -------------------------------------------------------------------------------------------------- */

@@ -91,16 +91,15 @@ static bool is_carried(const est_path *path, int pos) {
     return false;
 }
 
-/* What -O3 vectorises by itself: neighbours along the innermost loop, nothing carried; a long loop, or an unrolled one. */
-static bool is_auto_vector(const block *b, double min_extent) {
+/* What -O3 vectorises by itself: neighbours along loop k, nothing carried; a long loop, or an unrolled one. */
+static bool is_auto_vector(const block *b, int k, double min_extent) {
     const est_path *path = b->path;
-    int inner = path->pos[path->n - 1];
-    if (path->extent[path->n - 1] < min_extent || est_ref_stride(&b->target, inner) != 1 ||
-        path->stage->guard != NULL || is_carried(path, inner)) {
+    if (k < 0 || path->extent[k] < min_extent || est_ref_stride(&b->target, path->pos[k]) != 1 ||
+        path->stage->guard != NULL || is_carried(path, path->pos[k])) {
         return false;
     }
     for (int r = 0; r < b->n_refs; r++) {
-        if (est_ref_stride(&b->read[r], inner) < 0) {
+        if (est_ref_stride(&b->read[r], path->pos[k]) < 0) {
             return false;
         }
     }
@@ -120,18 +119,19 @@ static void find_vectors(block *b) {
             b->n_vectors = ceil(b->lanes / b->width);
         }
     }
-    if (b->vector >= 0 || path->n == 0) {
+    if (b->vector >= 0) {
         return;
     }
-    if (b->level == path->n && is_auto_vector(b, 2 * b->width)) {
-        b->is_auto = true;
-        b->vector = path->pos[path->n - 1];
-        b->lanes = b->width;
-    } else if (b->level < path->n && is_auto_vector(b, 4)) {
+    int kernel = b->level - 1, inner = path->n - 1;
+    if (b->level < path->n && is_auto_vector(b, inner, 4)) {
         b->is_slp = true;
-        b->vector = path->pos[path->n - 1];
-        b->lanes = path->extent[path->n - 1];
+        b->vector = path->pos[inner];
+        b->lanes = path->extent[inner];
         b->n_vectors = ceil(b->lanes / b->width);
+    } else if (is_auto_vector(b, kernel, 2 * b->width)) {
+        b->is_auto = true;
+        b->vector = path->pos[kernel];
+        b->lanes = b->width;
     }
 }
 
@@ -374,7 +374,10 @@ static double kernel_cycles(const block *b) {
     double front = (ops + 0.5 * loads + stores + 2) / 5;
     double ports = fmax(ops / m->fma_per_cycle,
                         fmax(loads / m->loads_per_cycle, stores / m->stores_per_cycle));
-    double cycles = fmax(fmax(ports, front), chain_cycles(b, is_in_register)) + page_cycles(b);
+    /* a short reduction overlaps with the next one: how many fit into the window of instructions in flight */
+    double n_in_flight = 400 / ((ops + 0.5 * loads + stores + 2) * b->trips);
+    double chain = chain_cycles(b, is_in_register) / fmin(fmax(n_in_flight, 1), 6);
+    double cycles = fmax(fmax(ports, front), chain) + page_cycles(b);
     return cycles * (b->is_auto ? 1.1 : b->is_slp ? 1.4 : 1) * (1 + 0.06 * spills);
 }
 

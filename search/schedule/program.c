@@ -78,6 +78,9 @@ static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form
     switch (prim->kind) {
     case CTUNE_PRIM_SPECIALIZE:
         return add_fixed(ctx, program->region, form, prim);
+    case CTUNE_PRIM_ROUND:
+        form->round_products = true;
+        return CTUNE_OK;
     case CTUNE_PRIM_DISTRIBUTE:
         status = ctune_tree_distribute(ctx, program->deps, form->tree, &next);
         break;
@@ -135,6 +138,7 @@ static ctune_status check_legal(ctune_ctx *ctx, ctune_program *program, ctune_fo
 static ctune_status form_build(ctune_ctx *ctx, ctune_program *program, const ctune_prim *prim,
                                int n, ctune_form *form) {
     bool is_source = true;
+    form->round_products = program->round_products;
     ctune_status status = ctune_tree_from_source(ctx, program->region, &form->tree);
     for (int k = 0; k < n && status == CTUNE_OK; k++) {
         status = transform(ctx, program, form, &prim[k], &is_source);

@@ -16,12 +16,14 @@ typedef struct ctune_form {
     int n_fixed;             /* specialize: parameters fixed */
     int fixed_param[8];
     int64_t fixed_value[8];
+    bool round_products;     /* no product may be fused with a sum */
 } ctune_form;
 
 typedef struct ctune_program {
     const ctune_region *region; /* borrowed */
     ctune_deps *deps;
     int n_forms;
+    bool round_products;        /* every form made from now on has it */
     ctune_form *form[64];       /* [0]: source order */
 } ctune_program;
 

@@ -15,6 +15,7 @@
  *     cache_read S0.0 at k0 pack   # read 0 of stage S0 (read_id); "root" names the whole nest
  *     cache_write S0 at k0 register
  *     specialize n=1024            # parameter fixed: the emitted code is guarded by n == 1024
+ *     round_products               # each product is rounded before it is added (see emit.h)
  */
 #ifndef CTUNE_SEARCH_SCHEDULE_SCHEDULE_H
 #define CTUNE_SEARCH_SCHEDULE_SCHEDULE_H
@@ -36,7 +37,8 @@
     X(PARALLEL, "parallel", 0, "n", "i: OpenMP threads")                                           \
     X(CACHE_READ, "cache_read", 0, "n.#@np", "S.r at loop pack: copy what read r of S touches")    \
     X(CACHE_WRITE, "cache_write", 0, "n@nr", "S at loop register: keep the target tile in registers") \
-    X(SPECIALIZE, "specialize", 1, "n=#", "n=v: fix a parameter, guarded at run time")
+    X(SPECIALIZE, "specialize", 1, "n=#", "n=v: fix a parameter, guarded at run time")             \
+    X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")
 
 typedef enum ctune_prim_kind {
 #define X(id, name, structural, syntax, help) CTUNE_PRIM_##id,

@@ -1,0 +1,48 @@
+/*
+ * A file under extraction: what unit.c, parse.c and match.c share.
+ */
+#ifndef CTUNE_PLUGIN_EXTRACT_UNIT_H
+#define CTUNE_PLUGIN_EXTRACT_UNIT_H
+
+#include "plugin/extract/build.h"
+
+/* Place where a macro is used in the main file. */
+typedef struct ctune_expansion {
+    const char *name;
+    size_t begin, end;
+} ctune_expansion;
+
+typedef struct ctune_parsed {
+    ctune_ctx *ctx;
+    ctune_arena *arena;
+    const ctune_source *source;
+    CXIndex index;
+    CXTranslationUnit unit;
+    CXFile file;
+    CTUNE_LIST(ctune_expansion) expansions;
+    CTUNE_LIST(ctune_expansion) inactive; /* stretches that the preprocessor skips */
+    bool wrapv, has_fast_math;
+} ctune_parsed;
+
+/* Parse source->clean as `file` with the user's flags. Fails EENV, EUSAGE (not C), ENOMEM. */
+CTUNE_MUST_USE ctune_status ctune_parsed_init(ctune_ctx *ctx, ctune_arena *arena,
+                                              const ctune_source *source, int n_flags,
+                                              const char *const *flags, ctune_parsed *out);
+void ctune_parsed_clear(ctune_parsed *parsed);
+/* Send the compiler's errors as diagnostics. true: there are some. */
+bool ctune_parsed_report(ctune_parsed *parsed);
+/* Pragmas in the user's headers are not looked at: say so. */
+void ctune_parsed_check_headers(ctune_parsed *parsed);
+
+/* What a pragma applies to. */
+typedef struct ctune_match {
+    CXCursor function, statement; /* null cursor: none */
+    const char *function_name;
+    size_t begin, end;            /* the statement with its ; and the loop hints above it */
+    ctune_refusal refusal;        /* NONE: extract it */
+    size_t refusal_at;
+    char words[240];
+} ctune_match;
+bool ctune_match_find(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_end, ctune_match *out);
+
+#endif
