@@ -248,7 +248,11 @@ static bool build_region(flatten *f) {
     if (!flatten_list(f, b->root->kids.n, b->root->kids.at, NULL, &top)) {
         return false;
     }
-    if (r->n_stages == 0) {
+    bool has_effect = false;
+    for (int i = 0; i < r->n_stages; i++) {
+        has_effect |= !b->tensors.at[f->stages[i].target.tensor].t.is_temp;
+    }
+    if (!has_effect) {
         return ctune_build_refuse_at(b, CTUNE_REFUSE_NO_STAGE, b->begin, "the region stores nothing");
     }
     for (int i = 0; i < b->axes.n; i++) {

@@ -303,10 +303,6 @@ static bool read_relation(ctune_build *b, header *h, CXCursor at, enum CXBinaryO
 static bool read_condition(ctune_build *b, header *h, CXCursor at) {
     at = ctune_cx_strip(b->arena, at);
     ctune_kids kids = ctune_cx_exprs(b->arena, at);
-    if (ctune_cx_has_effect(b->arena, at)) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at, "'%s' has a side effect",
-                                  ctune_build_text(b, at));
-    }
     if (clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_LAnd && kids.n == 2) {
         return read_condition(b, h, kids.at[0]) && read_condition(b, h, kids.at[1]);
     }

@@ -448,11 +448,14 @@ ctune_status ctune_tree_polyhedral(ctune_ctx *ctx, ctune_deps *deps, ctune_poly_
     if (schedule != NULL) {
         status = convert_schedule(ctx, deps, schedule, &tree);
     }
+    bool is_none = schedule == NULL;
     isl_schedule_free(schedule);
     ctune_status isl_status = ctune_isl_end(ctx, deps->isl, "polyhedral");
     if (isl_status != CTUNE_OK) {
         ctune_tree_destroy(tree);
-        return isl_status;
+        return isl_status == CTUNE_EBUG && is_none
+                   ? ctune_fail(ctx, CTUNE_EREFUSED, "polyhedral: isl's scheduler finds no schedule")
+                   : isl_status;
     }
     if (status == CTUNE_OK) {
         status = ctune_tree_accept(ctx, deps, tree, out);

@@ -108,26 +108,37 @@ static ctune_status add_known(search *s) {
 
 /* ---- batches ------------------------------------------------------------------------------------- */
 
-static ctune_status add_random(engine *e, proposal *list, int *n, int wanted) {
+/* n_each: the best by prediction of so many; 1 = uniform. */
+static ctune_status add_random(engine *e, proposal *list, int *n, int wanted, int n_each) {
+    enum { MAX_EACH = 16 };
+    proposal p[MAX_EACH];
     for (int tries = 0; tries < 200 * wanted && wanted > 0; tries++) {
-        proposal p;
-        ctune_space_sample(e->space, &e->rng, &p.point);
-        ctune_status status = engine_score(e, &p, 1);
+        int best = -1;
+        for (int i = 0; i < n_each && i < MAX_EACH; i++) {
+            ctune_space_sample(e->space, &e->rng, &p[i].point);
+        }
+        ctune_status status = engine_score(e, p, n_each);
         if (status != CTUNE_OK) {
             return status;
         }
-        if (isfinite(p.score) && !point_set_has(&e->known, p.hash)) {
-            if (!point_set_add(&e->known, p.hash)) {
-                return ctune_fail(e->ctx, CTUNE_ENOMEM, "out of memory");
-            }
-            list[(*n)++] = p;
-            wanted--;
+        for (int i = 0; i < n_each; i++) {
+            bool is_new = isfinite(p[i].score) && !point_set_has(&e->known, p[i].hash);
+            best = is_new && (best < 0 || p[i].score < p[best].score) ? i : best;
         }
+        if (best < 0) {
+            continue;
+        }
+        if (!point_set_add(&e->known, p[best].hash)) {
+            return ctune_fail(e->ctx, CTUNE_ENOMEM, "out of memory");
+        }
+        list[(*n)++] = p[best];
+        wanted--;
     }
     return CTUNE_OK;
 }
 
-/* The first batch holds what needs no luck: the source's own order and the best seed of each form. */
+/* The first batch holds what needs no luck: the source's own order and the best seed of each form, unless the estimate
+ * finds it hopeless: one slow candidate costs as much time as many good ones. */
 static ctune_status add_firsts(engine *e, proposal *list, int *n, int max) {
     enum { MAX_SEEDS = 48 };
     ctune_point seeds[MAX_SEEDS];
@@ -140,11 +151,16 @@ static ctune_status add_firsts(engine *e, proposal *list, int *n, int max) {
         ctune_space_normalise(e->space, &all[i + 1].point);
     }
     ctune_status status = engine_score(e, all, n_seeds + 1);
+    static const double hopeless = 2.5;
+    double limit = INFINITY;
+    for (int i = 0; i <= n_seeds; i++) {
+        limit = fmin(limit, all[i].score + hopeless);
+    }
     for (int form = -1; form < ctune_space_n_choices(e->space, 0) && status == CTUNE_OK; form++) {
         int best = -1;
         for (int i = form < 0 ? 0 : 1; i <= (form < 0 ? 0 : n_seeds); i++) {
             bool is_form = form < 0 || (all[i].point.n > 0 && all[i].point.decision[0] == form);
-            bool is_new = isfinite(all[i].score) && !point_set_has(&e->known, all[i].hash);
+            bool is_new = all[i].score <= limit && !point_set_has(&e->known, all[i].hash);
             best = is_form && is_new && (best < 0 || all[i].score < all[best].score) ? i : best;
         }
         if (best >= 0 && *n < max && point_set_add(&e->known, all[best].hash)) {
@@ -193,7 +209,7 @@ static ctune_status propose_annealed(search *s, proposal *list, int *n, int max)
     }
     if (status == CTUNE_OK) {
         *n += anneal_pick(e, list + *n, max - *n - n_random > 0 ? max - *n - n_random : 0);
-        status = add_random(e, list, n, max - *n);
+        status = add_random(e, list, n, max - *n, 12);
     }
     return status;
 }
@@ -238,7 +254,7 @@ static ctune_status propose(search *s) {
     int n = 0, max = batch_size(s);
     ctune_status status = CTUNE_OK;
     if (max > 0 && e->options->strategy == CTUNE_STRATEGY_RANDOM) {
-        status = add_random(e, list, &n, max);
+        status = add_random(e, list, &n, max, 1);
     } else if (max > 0) {
         status = propose_annealed(s, list, &n, max);
     }

@@ -94,7 +94,8 @@ static bool is_carried(const est_path *path, int pos) {
 /* What -O3 vectorises by itself: neighbours along loop k, nothing carried; a long loop, or an unrolled one. */
 static bool is_auto_vector(const block *b, int k, double min_extent) {
     const est_path *path = b->path;
-    if (k < 0 || path->extent[k] < min_extent || est_ref_stride(&b->target, path->pos[k]) != 1 ||
+    if (k < 0 || path->nest->node[path->node[k]].step != 1 ||
+        path->extent[k] < min_extent || est_ref_stride(&b->target, path->pos[k]) != 1 ||
         path->stage->guard != NULL || is_carried(path, path->pos[k])) {
         return false;
     }

@@ -61,7 +61,7 @@ static inline void expect_deps(const fixture *f, const char *expected) {
 
 /* ---- instances ----------------------------------------------------------------------------------------------- */
 
-enum { BRUTE_MAX = 4000, BRUTE_LOW = -16, BRUTE_HIGH = 40 };
+enum { BRUTE_MAX = 12000, BRUTE_LOW = -16, BRUTE_HIGH = 40 };
 
 typedef struct instance {
     int stmt;
@@ -270,7 +270,7 @@ static inline void brute_judge(const ctune_region *region, const ctune_tree *sou
     brute_instances(region, tree, params, now);
     v->same_points = old->n == now->n;
     v->legal = true;
-    for (int i = 0; v->same_points && i < old->n; i++) {
+    for (int i = 0; v->same_points && v->legal && i < old->n; i++) {
         int at = brute_find(now, &old->at[i]);
         v->same_points = at >= 0;
         for (int j = 0; v->same_points && j < old->n; j++) {
