@@ -1,14 +1,15 @@
 /*
  * Lvalues: which memory does an expression name, and with which index?
  *
- * In: cursors. Out: ctune_lval (root variable, steps, dimensions), tensors, uses. A pointer carries a pending offset until a
- * subscript or * consumes it: (A + i*n)[j] is A[i*n + j]. Local pointers that never move are looked through.
+ * In: cursors. Out: ctune_lval (root variable, steps, dimensions), tensors, uses. A pointer carries
+ * a pending offset until a subscript or * consumes it: (A + i*n)[j] is A[i*n + j]. Local pointers
+ * that never move are looked through.
  */
 #include "plugin/extract/build.h"
 
 #include "runtime/text.h"
 
-/* ---- types --------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 bool ctune_type_check(ctune_build *b, CXType type, CXCursor at) {
     CXType t = clang_getCanonicalType(type);
@@ -43,7 +44,7 @@ static CXType innermost(CXType type) {
     return type;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static bool add_step(ctune_build *b, ctune_lval *lval, const char *text, int dim, CXCursor at) {
     if (lval->n_steps == CTUNE_MAX_STEPS) {
@@ -65,11 +66,13 @@ const char *ctune_lval_text(ctune_build *b, const ctune_lval *lval, bool is_zero
     return text;
 }
 
-/* The k-th array dimension, outermost first, of a declaration: libclang lists size expressions innermost first. */
+/* The k-th array dimension, outermost first, of a declaration: libclang lists size expressions
+ * innermost first. */
 static bool extent_cursor(ctune_build *b, ctune_var *var, int k, CXCursor *out) {
     ctune_kids kids = ctune_cx_exprs(b->arena, var->decl);
     int n_layers = 0, n_sizes = 0;
-    for (CXType t = var->type; ctune_cx_is_pointer(t); t = clang_getCanonicalType(ctune_cx_pointee(t))) {
+    for (CXType t = var->type; ctune_cx_is_pointer(t);
+         t = clang_getCanonicalType(ctune_cx_pointee(t))) {
         n_layers += ctune_cx_is_array(t);
     }
     while (n_sizes < kids.n && n_sizes < n_layers &&
@@ -103,7 +106,8 @@ static bool check_unchanged(ctune_build *b, CXCursor cursor) {
     return true;
 }
 
-/* Extent of an array type met at lval->layer. NULL with b->why set: refused; NULL without: unknown. */
+/* Extent of an array type met at lval->layer. NULL with b->why set: refused; NULL without: unknown.
+ */
 static const ctune_aff *extent_of(ctune_build *b, ctune_lval *lval, CXType array) {
     CXType t = clang_getCanonicalType(array);
     CXCursor size;
@@ -140,6 +144,7 @@ static bool decay(ctune_build *b, ctune_lval *lval) {
         return false;
     }
     lval->pending_is_pointer = is_parameter;
+    lval->is_const |= clang_isConstQualifiedType(clang_getCanonicalType(lval->type)) != 0;
     lval->is_indirect |= is_parameter;
     lval->type = clang_getArrayElementType(clang_getCanonicalType(lval->type));
     lval->layer += lval->layer >= 0;
@@ -149,7 +154,8 @@ static bool decay(ctune_build *b, ctune_lval *lval) {
     return lval->pending != NULL;
 }
 
-/* Dimensions before a pointer that is itself read from memory must be constants: they become text. */
+/* Dimensions before a pointer that is itself read from memory must be constants: they become text.
+ */
 static bool freeze_dims(ctune_build *b, ctune_lval *lval, CXCursor at) {
     for (int i = 0; i < lval->n_steps; i++) {
         ctune_step *step = &lval->steps[i];
@@ -188,6 +194,7 @@ static bool load_pointer(ctune_build *b, ctune_lval *lval, CXCursor at) {
     if (!freeze_dims(b, lval, at)) {
         return false;
     }
+    lval->is_const = false;
     lval->is_restrict = clang_isRestrictQualifiedType(pointer) != 0;
     lval->is_indirect = true;
     lval->type = clang_getPointeeType(pointer);
@@ -226,13 +233,14 @@ static bool consume(ctune_build *b, ctune_lval *lval, CXCursor at) {
     return add_step(b, lval, NULL, d, at);
 }
 
-/* ---- pointers ------------------------------------------------------------------------------------------------ */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
 static bool add_offset(ctune_build *b, ctune_lval *lval, CXCursor index, int sign) {
     bool kept = b->in_subscript;
     b->in_subscript = true;
     ctune_int value = ctune_affine_get(b, index);
-    /* 64-bit offsets wrap with the address; narrower unsigned ones must not wrap before they are widened */
+    /* 64-bit offsets wrap with the address; narrower unsigned ones must not wrap before they are
+     * widened */
     if (value.poly != NULL && ctune_type_get(value.type)->bytes < 8) {
         value = ctune_affine_settle(b, value, index);
     }
@@ -252,9 +260,9 @@ static bool pointer_binary(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     if (kids.n != 2 || (op != CXBinaryOperator_Add && op != CXBinaryOperator_Sub)) {
         bool moves = op >= CXBinaryOperator_Assign && op < CXBinaryOperator_Comma;
-        return ctune_build_refuse(b, moves ? CTUNE_REFUSE_MOVING_POINTER
-                                           : CTUNE_REFUSE_POINTER_EXPRESSION,
-                                  cursor, "'%s' is no fixed pointer", ctune_build_text(b, cursor));
+        return ctune_build_refuse(
+            b, moves ? CTUNE_REFUSE_MOVING_POINTER : CTUNE_REFUSE_POINTER_EXPRESSION, cursor,
+            "'%s' is no fixed pointer", ctune_build_text(b, cursor));
     }
     int p = ctune_cx_is_pointer(clang_getCursorType(kids.at[0])) ? 0 : 1;
     return ctune_lval_pointer(b, kids.at[p], out) &&
@@ -328,14 +336,16 @@ bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out) {
             return ctune_lval_pointer(b, kids.at[0], out);
         }
         break;
-    case CXCursor_UnexposedExpr: return pointer_unexposed(b, cursor, out);
+    case CXCursor_UnexposedExpr:
+        return pointer_unexposed(b, cursor, out);
     case CXCursor_CStyleCastExpr:
         if (kids.n == 1 && ctune_cx_is_pointer(clang_getCursorType(kids.at[0]))) {
             return pointer_converted(b, cursor, kids.at[0], out);
         }
         break;
     case CXCursor_BinaryOperator:
-    case CXCursor_CompoundAssignOperator: return pointer_binary(b, cursor, out);
+    case CXCursor_CompoundAssignOperator:
+        return pointer_binary(b, cursor, out);
     case CXCursor_UnaryOperator: {
         enum CXUnaryOperatorKind op = clang_getCursorUnaryOperatorKind(cursor);
         if (op == CXUnaryOperator_AddrOf && kids.n == 1) {
@@ -367,13 +377,14 @@ bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out) {
                                   "statement expression");
     case CXCursor_GenericSelectionExpr:
         return ctune_build_refuse(b, CTUNE_REFUSE_GENERIC, cursor, "_Generic in the region");
-    default: break;
+    default:
+        break;
     }
-    return ctune_build_refuse(b, CTUNE_REFUSE_POINTER_EXPRESSION, cursor, "'%s' is no fixed pointer",
-                              ctune_build_text(b, cursor));
+    return ctune_build_refuse(b, CTUNE_REFUSE_POINTER_EXPRESSION, cursor,
+                              "'%s' is no fixed pointer", ctune_build_text(b, cursor));
 }
 
-/* ---- lvalues ------------------------------------------------------------------------------------------------- */
+/* ---- lvalues --------------------------------------------------------------------------------- */
 
 static bool lval_variable(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     ctune_var *var = ctune_vars_find(b, clang_getCursorReferenced(cursor));
@@ -399,7 +410,8 @@ static bool lval_member(ctune_build *b, CXCursor cursor, ctune_lval *out) {
         return ctune_build_refuse(b, CTUNE_REFUSE_BIT_FIELD, cursor, "'%s' is a bit-field", name);
     }
     if (ctune_cx_kind(clang_getCursorSemanticParent(field)) == CXCursor_UnionDecl) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_UNION, cursor, "'%s' is a member of a union", name);
+        return ctune_build_refuse(b, CTUNE_REFUSE_UNION, cursor, "'%s' is a member of a union",
+                                  name);
     }
     bool is_arrow = ctune_cx_is_pointer(clang_getCursorType(kids.at[0]));
     const char *sign = ".";
@@ -423,9 +435,8 @@ static bool lval_member(ctune_build *b, CXCursor cursor, ctune_lval *out) {
         return ctune_build_refuse(b, CTUNE_REFUSE_VOLATILE, cursor, "'%s' is volatile",
                                   ctune_build_text(b, cursor));
     }
-    bool was_const = clang_isConstQualifiedType(out->type) != 0;
+    out->is_const |= clang_isConstQualifiedType(clang_getCanonicalType(out->type)) != 0;
     out->type = clang_getCanonicalType(clang_getCursorType(field));
-    (void)was_const;
     out->layer = -1;
     /* an anonymous member has no name: its own members are written directly */
     return name[0] == '\0' ||
@@ -447,9 +458,12 @@ bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     cursor = ctune_cx_strip(b->arena, cursor);
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     switch (ctune_cx_kind(cursor)) {
-    case CXCursor_DeclRefExpr: return lval_variable(b, cursor, out);
-    case CXCursor_MemberRefExpr: return lval_member(b, cursor, out);
-    case CXCursor_ArraySubscriptExpr: return lval_subscript(b, cursor, out);
+    case CXCursor_DeclRefExpr:
+        return lval_variable(b, cursor, out);
+    case CXCursor_MemberRefExpr:
+        return lval_member(b, cursor, out);
+    case CXCursor_ArraySubscriptExpr:
+        return lval_subscript(b, cursor, out);
     case CXCursor_UnaryOperator:
         if (clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Deref && kids.n == 1) {
             return ctune_lval_pointer(b, kids.at[0], out) && consume(b, out, cursor);
@@ -463,13 +477,14 @@ bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     case CXCursor_StmtExpr:
         return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT_EXPRESSION, cursor,
                                   "statement expression");
-    default: break;
+    default:
+        break;
     }
     return ctune_build_refuse(b, CTUNE_REFUSE_EXPRESSION, cursor, "'%s' cannot be read or written",
                               ctune_build_text(b, cursor));
 }
 
-/* ---- tensors and uses ---------------------------------------------------------------------------------------- */
+/* ---- tensors and uses ------------------------------------------------------------------------ */
 
 int ctune_tensor_new(ctune_build *b, const char *key, const char *name, ctune_type type) {
     const char *unique = ctune_build_name(b, name);
@@ -486,8 +501,8 @@ int ctune_tensor_new(ctune_build *b, const char *key, const char *name, ctune_ty
 
 /* `float A[restrict n]`: libclang drops the qualifier with the decay, the text keeps it. */
 static bool has_restrict_text(ctune_build *b, ctune_var *var) {
-    const char *text = ctune_source_line(b->source, b->arena, ctune_cx_begin(var->decl),
-                                         ctune_cx_end(var->decl));
+    const char *text =
+        ctune_source_line(b->source, b->arena, ctune_cx_begin(var->decl), ctune_cx_end(var->decl));
     const char *open = text != NULL ? strchr(text, '[') : NULL;
     return open != NULL && strstr(open, "restrict") != NULL;
 }
@@ -522,10 +537,11 @@ static void fill_tensor(ctune_build *b, ctune_mtensor *m, const ctune_lval *lval
                                ? (int)lval->elem_stride_bytes
                                : t->elem_stride_bytes;
     t->is_pointer = lval->is_indirect;
-    t->is_restrict = lval->is_restrict ||
-                     (lval->root->is_parameter && ctune_cx_is_array(lval->root->type) &&
-                      has_restrict_text(b, lval->root));
-    t->is_const = clang_isConstQualifiedType(clang_getCanonicalType(lval->type)) != 0;
+    t->is_restrict =
+        lval->is_restrict || (lval->root->is_parameter && ctune_cx_is_array(lval->root->type) &&
+                              has_restrict_text(b, lval->root));
+    t->is_const =
+        lval->is_const || clang_isConstQualifiedType(clang_getCanonicalType(lval->type)) != 0;
     t->is_scalar_var = lval->n_dims == 0;
     m->scalar = is_scalar ? lval->root : NULL;
     m->root = lval->root;
@@ -558,15 +574,9 @@ int ctune_tensor_of_lval(ctune_build *b, const ctune_lval *lval, CXCursor at) {
     return id;
 }
 
-int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, bool is_write,
-                     ctune_access *slot) {
+int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, ctune_access *slot) {
     int tensor = ctune_tensor_of_lval(b, lval, at);
     if (tensor < 0) {
-        return -1;
-    }
-    if (is_write && b->tensors.at[tensor].t.is_const && !lval->root->is_inside) {
-        ctune_build_refuse(b, CTUNE_REFUSE_CONST_WRITE, at, "'%s' is const",
-                           ctune_build_text(b, at));
         return -1;
     }
     ctune_acc *acc = CTUNE_PUSH(b, b->accs);

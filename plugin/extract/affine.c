@@ -1,10 +1,11 @@
 /*
  * Integer expressions as mathematics: bounds, subscripts and conditions.
  *
- * In: cursors. Out: polynomials that equal the C value, or refusals. C's integers wrap, mathematics does not: sums and
- * products of unsigned values are kept as "equal modulo 2^bits" until a place that depends on the whole value (a
- * widening, a comparison, a division, a subscript), where the range is proved or becomes a run-time fact. Signed overflow is
- * undefined in the source, unless -fwrapv makes it wrap.
+ * In: cursors. Out: polynomials that equal the C value, or refusals. C's integers wrap, mathematics
+ * does not: sums and products of unsigned values are kept as "equal modulo 2^bits" until a place
+ * that depends on the whole value (a widening, a comparison, a division, a subscript), where the
+ * range is proved or becomes a run-time fact. Signed overflow is undefined in the source, unless
+ * -fwrapv makes it wrap.
  */
 #include "plugin/extract/build.h"
 
@@ -14,8 +15,12 @@ static ctune_refusal role(const ctune_build *b) {
     return b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE : CTUNE_REFUSE_BOUND_NOT_AFFINE;
 }
 
-static bool is_signed(ctune_type t) { return (ctune_type_get(t)->flags & CTUNE_TF_SIGNED) != 0; }
-static int bits_of(ctune_type t) { return t == CTUNE_BOOL ? 1 : 8 * ctune_type_get(t)->bytes; }
+static bool is_signed(ctune_type t) {
+    return (ctune_type_get(t)->flags & CTUNE_TF_SIGNED) != 0;
+}
+static int bits_of(ctune_type t) {
+    return t == CTUNE_BOOL ? 1 : 8 * ctune_type_get(t)->bytes;
+}
 
 /* Bounds that affine forms can be checked against; values of 64 bits are never near the ends. */
 static void range_of(ctune_type t, int64_t *lo, int64_t *hi) {
@@ -38,7 +43,7 @@ static ctune_int not_affine(ctune_build *b, CXCursor at) {
     return NONE;
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 bool ctune_affine_fits(ctune_build *b, int n_cons, const ctune_aff *const *cons,
                        const ctune_aff *aff, ctune_type t) {
@@ -51,7 +56,8 @@ bool ctune_affine_fits(ctune_build *b, int n_cons, const ctune_aff *const *cons,
            (is_wide || ctune_facts_require(b, n_cons, cons, below));
 }
 
-/* Largest power of two B with sum of coef * B^degree <= hi. 0: a coefficient is negative, or none. */
+/* Largest power of two B with sum of coef * B^degree <= hi. 0: a coefficient is negative, or none.
+ */
 static int64_t atom_limit(const ctune_poly *poly, int64_t hi) {
     for (int shift = 31; shift > 0; shift--) {
         __int128 sum = 0;
@@ -96,7 +102,8 @@ static bool require_type(ctune_build *b, const ctune_poly *poly, ctune_type t, C
         return true;
     }
     const ctune_aff *aff = ctune_poly_to_aff(b->arena, poly);
-    if (aff != NULL ? ctune_affine_fits(b, b->domain.n, b->domain.at, aff, t) : require_atoms(b, poly, t)) {
+    if (aff != NULL ? ctune_affine_fits(b, b->domain.n, b->domain.at, aff, t)
+                    : require_atoms(b, poly, t)) {
         return true;
     }
     return ctune_build_refuse(b, CTUNE_REFUSE_RANGE, at, "'%s' may leave the range of '%s'",
@@ -124,8 +131,9 @@ ctune_int ctune_affine_cast(ctune_build *b, ctune_int v, ctune_type to, CXCursor
     int from_bits = bits_of(v.type), to_bits = bits_of(to);
     bool from_signed = is_signed(v.type), to_signed = is_signed(to);
     if (!to_signed && to_bits <= from_bits) {
-        return (ctune_int){v.poly, to, is_const_in(v.poly, to) ||
-                                           (!from_signed && from_bits == to_bits && v.is_exact)};
+        return (ctune_int){v.poly, to,
+                           is_const_in(v.poly, to) ||
+                               (!from_signed && from_bits == to_bits && v.is_exact)};
     }
     v = ctune_affine_settle(b, v, at);
     if (v.poly == NULL) {
@@ -140,7 +148,7 @@ ctune_int ctune_affine_cast(ctune_build *b, ctune_int v, ctune_type to, CXCursor
     return (ctune_int){v.poly, to, true};
 }
 
-/* ---- leaves -------------------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static ctune_int of_const(ctune_build *b, int64_t value, ctune_type type) {
     return (ctune_int){ctune_poly_const(b->arena, value), type, true};
@@ -167,9 +175,9 @@ static ctune_int get_variable(ctune_build *b, CXCursor cursor) {
         return NONE;
     }
     if (var->is_inside && var->n_writes == 0) {
-        ctune_build_refuse(b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_INDIRECT
-                                              : CTUNE_REFUSE_BOUND_NOT_AFFINE,
-                           cursor, "'%s' is not an affine value", var->name);
+        ctune_build_refuse(
+            b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_INDIRECT : CTUNE_REFUSE_BOUND_NOT_AFFINE,
+            cursor, "'%s' is not an affine value", var->name);
         return NONE;
     }
     int param = ctune_param_of_var(b, var, cursor);
@@ -184,15 +192,15 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
     }
     ctune_type type = ctune_cx_type(lval.type);
     if (lval.n_dims > 0 || type >= CTUNE_F16 || !ctune_type_check(b, lval.type, cursor)) {
-        ctune_build_refuse(b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_INDIRECT
-                                              : CTUNE_REFUSE_BOUND_READS_ARRAY,
-                           cursor, "'%s' is read from an array", ctune_build_text(b, cursor));
+        ctune_build_refuse(
+            b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_INDIRECT : CTUNE_REFUSE_BOUND_READS_ARRAY,
+            cursor, "'%s' is read from an array", ctune_build_text(b, cursor));
         return NONE;
     }
     if (lval.root->is_inside || lval.root->n_writes > 0) {
-        ctune_build_refuse(b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_ASSIGNED
-                                              : CTUNE_REFUSE_BOUND_CHANGES,
-                           cursor, "'%s' is assigned in the region", ctune_build_text(b, cursor));
+        ctune_build_refuse(
+            b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_ASSIGNED : CTUNE_REFUSE_BOUND_CHANGES,
+            cursor, "'%s' is assigned in the region", ctune_build_text(b, cursor));
         return NONE;
     }
     bool is_memory = lval.is_indirect || !lval.root->is_automatic || lval.root->is_address_taken;
@@ -201,7 +209,7 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
                      : (ctune_int){ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, param), type, true};
 }
 
-/* ---- operators ----------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* floor(num / den) as an atom. */
 static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_t den) {
@@ -223,8 +231,8 @@ static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_
 }
 
 /* C's x / den and x % den. needs_sign: x must be >= 0 for floor to be C's truncation. */
-static ctune_int get_quotient(ctune_build *b, ctune_int x, int64_t den, bool is_mod, bool needs_sign,
-                              CXCursor at) {
+static ctune_int get_quotient(ctune_build *b, ctune_int x, int64_t den, bool is_mod,
+                              bool needs_sign, CXCursor at) {
     x = ctune_affine_settle(b, x, at);
     int64_t value;
     if (x.poly == NULL || den <= 0) {
@@ -238,7 +246,8 @@ static ctune_int get_quotient(ctune_build *b, ctune_int x, int64_t den, bool is_
         return not_affine(b, at);
     }
     if (needs_sign && !ctune_facts_require_here(b, aff)) {
-        ctune_build_refuse(b, role(b), at, "the left side of '%s' may be negative: C rounds to zero",
+        ctune_build_refuse(b, role(b), at,
+                           "the left side of '%s' may be negative: C rounds to zero",
                            ctune_build_text(b, at));
         return NONE;
     }
@@ -266,8 +275,8 @@ static ctune_int get_binary(ctune_build *b, CXCursor cursor) {
     enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(cursor);
     ctune_type type = ctune_cx_type(clang_getCursorType(cursor));
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
-    if (kids.n != 2 || type >= CTUNE_F16 || op < CXBinaryOperator_Mul || op > CXBinaryOperator_And ||
-        (op > CXBinaryOperator_Shr && op < CXBinaryOperator_And)) {
+    if (kids.n != 2 || type >= CTUNE_F16 || op < CXBinaryOperator_Mul ||
+        op > CXBinaryOperator_And || (op > CXBinaryOperator_Shr && op < CXBinaryOperator_And)) {
         return not_affine(b, cursor);
     }
     ctune_int x = ctune_affine_get(b, kids.at[0]);
@@ -287,11 +296,15 @@ static ctune_int get_binary(ctune_build *b, CXCursor cursor) {
         return not_affine(b, cursor);
     }
     switch (op) {
-    case CXBinaryOperator_Div: return get_quotient(b, x, c, false, true, cursor);
-    case CXBinaryOperator_Rem: return get_quotient(b, x, c, true, true, cursor);
-    case CXBinaryOperator_Shr: return get_quotient(b, x, (int64_t)1 << c, false, false, cursor);
+    case CXBinaryOperator_Div:
+        return get_quotient(b, x, c, false, true, cursor);
+    case CXBinaryOperator_Rem:
+        return get_quotient(b, x, c, true, true, cursor);
+    case CXBinaryOperator_Shr:
+        return get_quotient(b, x, (int64_t)1 << c, false, false, cursor);
     case CXBinaryOperator_Shl:
-        return get_sum(b, CXBinaryOperator_Mul, x, of_const(b, (int64_t)1 << c, type), type, cursor);
+        return get_sum(b, CXBinaryOperator_Mul, x, of_const(b, (int64_t)1 << c, type), type,
+                       cursor);
     default: /* x & (2^k - 1): two's complement makes it the floor remainder for every x */
         return (c & (c + 1)) == 0 ? get_quotient(b, x, c + 1, true, false, cursor)
                                   : not_affine(b, cursor);
@@ -344,28 +357,33 @@ ctune_int ctune_affine_get(ctune_build *b, CXCursor cursor) {
     case CXCursor_CharacterLiteral:
     case CXCursor_CXXBoolLiteralExpr:
     case CXCursor_UnaryExpr:
-        if (type < CTUNE_F16 && ctune_cx_int(cursor, &value) &&
-            (value >= 0 || type != CTUNE_U64)) {
+        if (type < CTUNE_F16 && ctune_cx_int(cursor, &value) && (value >= 0 || type != CTUNE_U64)) {
             return of_const(b, value, type);
         }
         return not_affine(b, cursor);
-    case CXCursor_DeclRefExpr: return get_variable(b, cursor);
+    case CXCursor_DeclRefExpr:
+        return get_variable(b, cursor);
     case CXCursor_MemberRefExpr:
-    case CXCursor_ArraySubscriptExpr: return get_member(b, cursor);
-    case CXCursor_BinaryOperator: return get_binary(b, cursor);
-    case CXCursor_UnaryOperator: return get_unary(b, cursor);
+    case CXCursor_ArraySubscriptExpr:
+        return get_member(b, cursor);
+    case CXCursor_BinaryOperator:
+        return get_binary(b, cursor);
+    case CXCursor_UnaryOperator:
+        return get_unary(b, cursor);
     case CXCursor_ParenExpr:
     case CXCursor_UnexposedExpr:
-    case CXCursor_CStyleCastExpr: return get_wrapped(b, cursor);
+    case CXCursor_CStyleCastExpr:
+        return get_wrapped(b, cursor);
     case CXCursor_CallExpr:
         ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "'%s' is called in a bound or subscript",
                            ctune_cx_name(b->arena, cursor));
         return NONE;
-    default: return not_affine(b, cursor);
+    default:
+        return not_affine(b, cursor);
     }
 }
 
-/* ---- forms --------------------------------------------------------------------------------------------------- */
+/* ---- forms ----------------------------------------------------------------------------------- */
 
 /* A product of parameters as a parameter of its own: "(long)n * m". */
 static int product_param(ctune_build *b, const ctune_mono *m) {
@@ -376,7 +394,8 @@ static int product_param(ctune_build *b, const ctune_mono *m) {
         const ctune_param *p = &b->params.at[m->atom[i].id];
         text = ctune_arena_printf(b->arena, "%s%s%s", i == 0 ? "(long)" : text, i == 0 ? "" : " * ",
                                   p->c_text);
-        if (text == NULL || __builtin_mul_overflow(size, ctune_build_size(b, m->atom[i].id), &size)) {
+        if (text == NULL ||
+            __builtin_mul_overflow(size, ctune_build_size(b, m->atom[i].id), &size)) {
             return -1;
         }
         is_memory |= b->param_of_member.at[m->atom[i].id] != 0;

@@ -1,8 +1,10 @@
 /*
- * Overlap: which objects may share memory with a pointer, and which parameters could a store change?
+ * Overlap: which objects may share memory with a pointer, and which parameters could a store
+ * change?
  *
- * In: tensors, parameters. Out: is_pointer on named objects whose address a pointer may hold, and tensors without uses that
- * stand for parameters in memory (s->n, a global), so that the one overlap guard covers them, too.
+ * In: tensors, parameters. Out: is_pointer on named objects whose address a pointer may hold, and
+ * tensors without uses that stand for parameters in memory (s->n, a global), so that the one
+ * overlap guard covers them, too.
  */
 #include "plugin/extract/build.h"
 
@@ -18,8 +20,9 @@ static bool is_written(const ctune_build *b, int tensor) {
 /* Strict aliasing: a store to `stored` may change an object of type `read`. */
 static bool may_alias(ctune_type stored, ctune_type read) {
     bool is_char = stored == CTUNE_I8 || stored == CTUNE_U8;
-    return is_char || (!ctune_type_is_float(stored) && stored != CTUNE_BOOL && read != CTUNE_BOOL &&
-                       ctune_type_get(stored)->bytes == ctune_type_get(read)->bytes) ||
+    return is_char ||
+           (!ctune_type_is_float(stored) && stored != CTUNE_BOOL && read != CTUNE_BOOL &&
+            ctune_type_get(stored)->bytes == ctune_type_get(read)->bytes) ||
            stored == read;
 }
 
@@ -67,11 +70,12 @@ static bool mark_params(ctune_build *b) {
             continue;
         }
         if (is_changed_by_name(b, param->c_text)) {
-            return ctune_build_refuse_at(b, CTUNE_REFUSE_BOUND_CHANGES, b->begin,
-                                         "'%s' is a bound or subscript and is assigned in the region",
-                                         param->c_text);
+            return ctune_build_refuse_at(
+                b, CTUNE_REFUSE_BOUND_CHANGES, b->begin,
+                "'%s' is a bound or subscript and is assigned in the region", param->c_text);
         }
-        bool is_variable = strpbrk(param->c_text, "(? ") == NULL; /* else its parts are listed, too */
+        bool is_variable =
+            strpbrk(param->c_text, "(? ") == NULL; /* else its parts are listed, too */
         if (is_variable && !b->pragma->noalias && needs_guard(b, param->type) &&
             !guard_param(b, param)) {
             return false;
@@ -87,8 +91,8 @@ bool ctune_aliases_mark(ctune_build *b) {
     }
     for (int t = 0; t < b->tensors.n && n_pointers > 0; t++) {
         ctune_mtensor *m = &b->tensors.at[t];
-        bool is_exposed = m->is_array_object || m->is_global ||
-                          (m->root != NULL && m->root->is_address_taken);
+        bool is_exposed =
+            m->is_array_object || m->is_global || (m->root != NULL && m->root->is_address_taken);
         if (is_exposed && !m->t.is_temp && !m->is_local_array) {
             m->t.is_pointer = true;
         }

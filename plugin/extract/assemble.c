@@ -1,8 +1,9 @@
 /*
  * Assembly: the finished build as a TE region.
  *
- * In: b with every access in its slot. Out: a region that owns the arena. Guards become part of each stage below them,
- * unused tensors go, stages are numbered in source order, and what 64-bit parameters must satisfy becomes a fact.
+ * In: b with every access in its slot. Out: a region that owns the arena. Guards become part of
+ * each stage below them, unused tensors go, stages are numbered in source order, and what 64-bit
+ * parameters must satisfy becomes a fact.
  */
 #include "plugin/extract/build.h"
 
@@ -12,7 +13,7 @@ typedef struct flatten {
     ctune_build *b;
     ctune_region *region;
     ctune_stage *stages;
-    int *tensor_id;      /* [b->tensors.n] id in the region, -1: unused */
+    int *tensor_id; /* [b->tensors.n] id in the region, -1: unused */
     bool *axis_seen;
 } flatten;
 
@@ -40,7 +41,8 @@ static bool push_node(flatten *f, node_list *out, ctune_node node) {
     return true;
 }
 
-static bool flatten_stage(flatten *f, const ctune_mnode *node, const ctune_expr *guard, node_list *out) {
+static bool flatten_stage(flatten *f, const ctune_mnode *node, const ctune_expr *guard,
+                          node_list *out) {
     const ctune_mstage *m = &f->b->stages.at[node->stage];
     ctune_stage *s = &f->stages[f->region->n_stages];
     *s = m->s;
@@ -48,8 +50,8 @@ static bool flatten_stage(flatten *f, const ctune_mnode *node, const ctune_expr 
     s->guard = guard;
     s->name = ctune_arena_printf(f->b->arena, "S%d", f->region->n_stages);
     return s->name != NULL &&
-           push_node(f, out, (ctune_node){.kind = CTUNE_NODE_STAGE,
-                                          .stage = f->region->n_stages++});
+           push_node(f, out,
+                     (ctune_node){.kind = CTUNE_NODE_STAGE, .stage = f->region->n_stages++});
 }
 
 static bool flatten_block(flatten *f, ctune_node node, int n, ctune_mnode *const *kids,
@@ -63,7 +65,8 @@ static bool flatten_block(flatten *f, ctune_node node, int n, ctune_mnode *const
     return inner.n == 0 || push_node(f, out, node);
 }
 
-static bool flatten_if(flatten *f, const ctune_mnode *node, const ctune_expr *guard, node_list *out) {
+static bool flatten_if(flatten *f, const ctune_mnode *node, const ctune_expr *guard,
+                       node_list *out) {
     ctune_build *b = f->b;
     ctune_node block = {.kind = CTUNE_NODE_IF, .n_cons = node->n_cons, .cons = node->cons};
     if (!flatten_block(f, block, node->kids.n, node->kids.at, guard, out)) {
@@ -74,8 +77,8 @@ static bool flatten_if(flatten *f, const ctune_mnode *node, const ctune_expr *gu
     }
     if (node->n_cons > 1) {
         const ctune_expr *no = ctune_expr_new(b, CTUNE_OP_LNOT, CTUNE_I32, 1, node->guard);
-        return no != NULL && flatten_list(f, node->otherwise.n, node->otherwise.at,
-                                          join(b, guard, no), out);
+        return no != NULL &&
+               flatten_list(f, node->otherwise.n, node->otherwise.at, join(b, guard, no), out);
     }
     const ctune_aff **negated = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, 1);
     if (negated == NULL) {
@@ -87,7 +90,8 @@ static bool flatten_if(flatten *f, const ctune_mnode *node, const ctune_expr *gu
            flatten_block(f, block, node->otherwise.n, node->otherwise.at, guard, out);
 }
 
-static bool flatten_guard(flatten *f, const ctune_mnode *node, const ctune_expr *guard, node_list *out) {
+static bool flatten_guard(flatten *f, const ctune_mnode *node, const ctune_expr *guard,
+                          node_list *out) {
     ctune_build *b = f->b;
     if (!flatten_list(f, node->kids.n, node->kids.at, join(b, guard, node->guard), out)) {
         return false;
@@ -100,10 +104,11 @@ static bool flatten_guard(flatten *f, const ctune_mnode *node, const ctune_expr 
            flatten_list(f, node->otherwise.n, node->otherwise.at, join(b, guard, no), out);
 }
 
-static bool flatten_loop(flatten *f, const ctune_mnode *node, const ctune_expr *guard, node_list *out) {
+static bool flatten_loop(flatten *f, const ctune_mnode *node, const ctune_expr *guard,
+                         node_list *out) {
     f->axis_seen[node->axis] = true;
-    ctune_node block = {.kind = CTUNE_NODE_LOOP, .axis = node->axis, .n_cons = node->n_cons,
-                        .cons = node->cons};
+    ctune_node block = {
+        .kind = CTUNE_NODE_LOOP, .axis = node->axis, .n_cons = node->n_cons, .cons = node->cons};
     int before = out->n;
     if (!flatten_block(f, block, node->kids.n, node->kids.at, guard, out)) {
         return false;
@@ -117,10 +122,10 @@ static bool flatten_list(flatten *f, int n, ctune_mnode *const *kids, const ctun
                          node_list *out) {
     for (int i = 0; i < n; i++) {
         const ctune_mnode *kid = kids[i];
-        bool ok = kid->kind == CTUNE_M_STAGE   ? flatten_stage(f, kid, guard, out)
-                  : kid->kind == CTUNE_M_LOOP  ? flatten_loop(f, kid, guard, out)
-                  : kid->kind == CTUNE_M_IF    ? flatten_if(f, kid, guard, out)
-                                               : flatten_guard(f, kid, guard, out);
+        bool ok = kid->kind == CTUNE_M_STAGE  ? flatten_stage(f, kid, guard, out)
+                  : kid->kind == CTUNE_M_LOOP ? flatten_loop(f, kid, guard, out)
+                  : kid->kind == CTUNE_M_IF   ? flatten_if(f, kid, guard, out)
+                                              : flatten_guard(f, kid, guard, out);
         if (!ok) {
             return false;
         }
@@ -128,7 +133,7 @@ static bool flatten_list(flatten *f, int n, ctune_mnode *const *kids, const ctun
     return true;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void mark_expr(flatten *f, const ctune_expr *e) {
     if (e->op == CTUNE_OP_READ) {
@@ -180,8 +185,8 @@ static void shorten_names(flatten *f) {
         if (!tensors[i].is_temp || tail == NULL || strcmp(tail, "_2") != 0) {
             continue;
         }
-        const char *name = ctune_arena_strndup(f->b->arena, tensors[i].name,
-                                               (size_t)(tail - tensors[i].name));
+        const char *name =
+            ctune_arena_strndup(f->b->arena, tensors[i].name, (size_t)(tail - tensors[i].name));
         bool is_free = name != NULL;
         for (int j = 0; j < f->region->n_tensors && is_free; j++) {
             is_free = strcmp(tensors[j].name, name) != 0;
@@ -214,8 +219,8 @@ static bool bound_params(ctune_build *b) {
     for (int p = 0; p < b->params.n; p++) {
         const ctune_param *param = &b->params.at[p];
         if (param->type == CTUNE_U64) {
-            if (!add_range(b, p, -1, ctune_arena_printf(b->arena, "%s <= 2147483648UL",
-                                                        param->c_text))) {
+            if (!add_range(b, p, -1,
+                           ctune_arena_printf(b->arena, "%s <= 2147483648UL", param->c_text))) {
                 return false;
             }
         } else if (param->type == CTUNE_I64) {
@@ -253,7 +258,8 @@ static bool build_region(flatten *f) {
         has_effect |= !b->tensors.at[f->stages[i].target.tensor].t.is_temp;
     }
     if (!has_effect) {
-        return ctune_build_refuse_at(b, CTUNE_REFUSE_NO_STAGE, b->begin, "the region stores nothing");
+        return ctune_build_refuse_at(b, CTUNE_REFUSE_NO_STAGE, b->begin,
+                                     "the region stores nothing");
     }
     for (int i = 0; i < b->axes.n; i++) {
         if (!f->axis_seen[i]) {
@@ -296,8 +302,9 @@ ctune_status ctune_assemble(ctune_build *b, const char *name, int line, ctune_re
     r->line = line;
     r->epilogue = ctune_epilogue_print(b);
     if (b->why.refusal != CTUNE_REFUSE_NONE || !build_region(&f)) {
-        return b->why.refusal != CTUNE_REFUSE_NONE ? CTUNE_EREFUSED
-                                                   : ctune_fail(b->ctx, CTUNE_ENOMEM, "out of memory");
+        return b->why.refusal != CTUNE_REFUSE_NONE
+                   ? CTUNE_EREFUSED
+                   : ctune_fail(b->ctx, CTUNE_ENOMEM, "out of memory");
     }
     ctune_status status = ctune_region_finish(b->ctx, r);
     if (status == CTUNE_OK) {

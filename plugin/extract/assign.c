@@ -1,8 +1,9 @@
 /*
- * Assignments: expression statements -> stages with a target, an update operator and a right-hand side.
+ * Assignments: expression statements -> stages with a target, an update operator and a right-hand
+ * side.
  *
- * In: `x = e`, `x op= e`, `x++`. Out: stages. `x = x + e` is the update += (bit for bit the same), a minimum or maximum is one
- * only where NaN and signed zeros cannot tell the difference.
+ * In: `x = e`, `x op= e`, `x++`. Out: stages. `x = x + e` is the update += (bit for bit the same),
+ * a minimum or maximum is one only where NaN and signed zeros cannot tell the difference.
  */
 #include "plugin/extract/assign.h"
 
@@ -29,12 +30,11 @@ ctune_mnode *ctune_stage_new(ctune_build *b, CXCursor at, ctune_access *slot, in
     stage->s.calc = calc;
     stage->s.rhs = rhs;
     ctune_source_place(b->source, ctune_cx_begin(at), &stage->s.line, &stage->s.col);
-    stage->s.text =
-        ctune_source_line(b->source, b->arena, ctune_cx_begin(at), ctune_cx_end(at));
+    stage->s.text = ctune_source_line(b->source, b->arena, ctune_cx_begin(at), ctune_cx_end(at));
     return node;
 }
 
-/* ---- recognising updates ------------------------------------------------------------------------------------- */
+/* ---- recognising updates --------------------------------------------------------------------- */
 
 /* The old value of the target, converted to `calc` once at most? */
 static bool is_old(ctune_build *b, const ctune_expr *e, int acc, ctune_type calc) {
@@ -108,9 +108,9 @@ static found_update find_update(ctune_build *b, const ctune_expr *rhs, int acc) 
         ctune_op op;
         ctune_update update;
         bool commutes;
-    } table[] = {{CTUNE_OP_ADD, CTUNE_UPDATE_ADD, true},    {CTUNE_OP_SUB, CTUNE_UPDATE_SUB, false},
-                 {CTUNE_OP_MUL, CTUNE_UPDATE_MUL, true},    {CTUNE_OP_DIV, CTUNE_UPDATE_DIV, false},
-                 {CTUNE_OP_BAND, CTUNE_UPDATE_BAND, true},  {CTUNE_OP_BOR, CTUNE_UPDATE_BOR, true},
+    } table[] = {{CTUNE_OP_ADD, CTUNE_UPDATE_ADD, true},   {CTUNE_OP_SUB, CTUNE_UPDATE_SUB, false},
+                 {CTUNE_OP_MUL, CTUNE_UPDATE_MUL, true},   {CTUNE_OP_DIV, CTUNE_UPDATE_DIV, false},
+                 {CTUNE_OP_BAND, CTUNE_UPDATE_BAND, true}, {CTUNE_OP_BOR, CTUNE_UPDATE_BOR, true},
                  {CTUNE_OP_BXOR, CTUNE_UPDATE_BXOR, true}};
     const ctune_expr *e = rhs->op == CTUNE_OP_CAST ? rhs->kids[0] : rhs;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -150,15 +150,15 @@ void ctune_stage_fold_guard(ctune_build *b, ctune_mnode *guard) {
     }
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static bool get_target(ctune_build *b, CXCursor cursor, target *out) {
     if (!ctune_lval_get(b, cursor, &out->lval)) {
         return false;
     }
     if (ctune_cx_is_pointer(out->lval.type)) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, cursor, "the pointer '%s' is assigned",
-                                  ctune_build_text(b, cursor));
+        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, cursor,
+                                  "the pointer '%s' is assigned", ctune_build_text(b, cursor));
     }
     ctune_var *var = out->lval.root;
     if (out->lval.n_steps == 0 && var->value != NULL) {
@@ -166,7 +166,7 @@ static bool get_target(ctune_build *b, CXCursor cursor, target *out) {
                                   "the counter '%s' is assigned in the loop", var->name);
     }
     out->slot = CTUNE_NEW(b->arena, ctune_access);
-    out->acc = out->slot == NULL ? -1 : ctune_access_add(b, &out->lval, cursor, true, out->slot);
+    out->acc = out->slot == NULL ? -1 : ctune_access_add(b, &out->lval, cursor, out->slot);
     out->type = ctune_cx_type(out->lval.type);
     return out->acc >= 0;
 }
@@ -193,15 +193,18 @@ static bool add_set(ctune_build *b, CXCursor at, const target *t, ctune_expr *va
 static ctune_expr *read_old(ctune_build *b, CXCursor at, const target *t) {
     ctune_expr *e = ctune_expr_new(b, CTUNE_OP_READ, t->type, 0);
     if (e != NULL) {
-        e->read_id = ctune_access_add(b, &t->lval, at, false, &e->access);
+        e->read_id = ctune_access_add(b, &t->lval, at, &e->access);
     }
     return e != NULL && e->read_id >= 0 ? e : NULL;
 }
 
-static ctune_type promoted(ctune_type type) { return type < CTUNE_I32 ? CTUNE_I32 : type; }
+static ctune_type promoted(ctune_type type) {
+    return type < CTUNE_I32 ? CTUNE_I32 : type;
+}
 
 /* x %= e, x <<= e, x >>= e: plain stores that read x. */
-static bool compound_store(ctune_build *b, CXCursor at, const target *t, ctune_op op, ctune_expr *rhs) {
+static bool compound_store(ctune_build *b, CXCursor at, const target *t, ctune_op op,
+                           ctune_expr *rhs) {
     ctune_type calc = op == CTUNE_OP_MOD ? rhs->type : promoted(t->type);
     ctune_expr *old = ctune_expr_cast(b, read_old(b, at, t), calc);
     ctune_expr *value = old == NULL ? NULL : ctune_expr_new(b, op, calc, 2, old, rhs);
@@ -246,7 +249,8 @@ static bool build_compound(ctune_build *b, CXCursor cursor) {
         }
         return rhs != NULL && add_stage(b, cursor, &t, table[i].update, rhs->type, rhs);
     }
-    return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "an operator that ctune does not know");
+    return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor,
+                              "an operator that ctune does not know");
 }
 
 static bool build_step(ctune_build *b, CXCursor cursor, bool is_plus) {
@@ -258,10 +262,10 @@ static bool build_step(ctune_build *b, CXCursor cursor, bool is_plus) {
     }
     if (t.type == CTUNE_BOOL) { /* b-- toggles, b++ sets: as C computes it */
         ctune_expr *old = ctune_expr_cast(b, read_old(b, cursor, &t), CTUNE_I32);
-        ctune_expr *sum = old == NULL ? NULL
-                                      : ctune_expr_new(b, is_plus ? CTUNE_OP_ADD : CTUNE_OP_SUB,
-                                                       CTUNE_I32, 2, old,
-                                                       ctune_expr_int(b, CTUNE_I32, 1));
+        ctune_expr *sum = old == NULL
+                              ? NULL
+                              : ctune_expr_new(b, is_plus ? CTUNE_OP_ADD : CTUNE_OP_SUB, CTUNE_I32,
+                                               2, old, ctune_expr_int(b, CTUNE_I32, 1));
         ctune_expr *value = ctune_expr_cast(b, sum, CTUNE_BOOL);
         return value != NULL && add_stage(b, cursor, &t, CTUNE_UPDATE_SET, CTUNE_BOOL, value);
     }
@@ -286,7 +290,7 @@ static bool build_assign(ctune_build *b, CXCursor cursor) {
 bool ctune_assign_initialiser(ctune_build *b, CXCursor decl, ctune_var *var, CXCursor init) {
     target t = {.lval = {.root = var, .type = var->type}, .type = ctune_cx_type(var->type)};
     t.slot = CTUNE_NEW(b->arena, ctune_access);
-    t.acc = t.slot == NULL ? -1 : ctune_access_add(b, &t.lval, decl, true, t.slot);
+    t.acc = t.slot == NULL ? -1 : ctune_access_add(b, &t.lval, decl, t.slot);
     ctune_expr *value = t.acc < 0 ? NULL : ctune_expr_get(b, init);
     ctune_expr *rhs = ctune_expr_cast(b, value, t.type);
     return rhs != NULL && add_stage(b, decl, &t, CTUNE_UPDATE_SET, t.type, rhs);

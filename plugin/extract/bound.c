@@ -1,15 +1,15 @@
 /*
  * Bounds and conditions: minima and maxima as alternatives, comparisons as affine inequalities.
  *
- * In: cursors. Out: alternatives (i < min(n, m) is two inequalities), or inequalities. What is no affine form but does not
- * change in the region (k*k, n%m of constants, max(n, m)) becomes a parameter, printed from the tree so that
- * macros do not matter.
+ * In: cursors. Out: alternatives (i < min(n, m) is two inequalities), or inequalities. What is no
+ * affine form but does not change in the region (k*k, n%m of constants, max(n, m)) becomes a
+ * parameter, printed from the tree so that macros do not matter.
  */
 #include "plugin/extract/build.h"
 
 #include <stdlib.h>
 
-/* ---- expressions that do not change in the region ------------------------------------------------------------ */
+/* ---- expressions that do not change in the region -------------------------------------------- */
 
 typedef struct invariant {
     const char *text; /* NULL: not invariant */
@@ -44,29 +44,54 @@ static invariant invariant_leaf(ctune_build *b, CXCursor cursor) {
 
 static bool fold(enum CXBinaryOperatorKind op, int64_t x, int64_t y, int64_t *out) {
     switch (op) {
-    case CXBinaryOperator_Mul: return !__builtin_mul_overflow(x, y, out);
-    case CXBinaryOperator_Add: return !__builtin_add_overflow(x, y, out);
-    case CXBinaryOperator_Sub: return !__builtin_sub_overflow(x, y, out);
-    case CXBinaryOperator_Div: *out = y == 0 ? 0 : x / y; return y > 0;
-    case CXBinaryOperator_Rem: *out = y == 0 ? 0 : x % y; return y > 0;
-    case CXBinaryOperator_And: *out = x & y; return true;
-    case CXBinaryOperator_Shr: *out = x >> (y & 63); return y >= 0 && y < 31;
-    case CXBinaryOperator_LT: *out = x < y; return true;
-    case CXBinaryOperator_GT: *out = x > y; return true;
-    case CXBinaryOperator_LE: *out = x <= y; return true;
-    case CXBinaryOperator_GE: *out = x >= y; return true;
-    case CXBinaryOperator_EQ: *out = x == y; return true;
-    case CXBinaryOperator_NE: *out = x != y; return true;
-    default: return false;
+    case CXBinaryOperator_Mul:
+        return !__builtin_mul_overflow(x, y, out);
+    case CXBinaryOperator_Add:
+        return !__builtin_add_overflow(x, y, out);
+    case CXBinaryOperator_Sub:
+        return !__builtin_sub_overflow(x, y, out);
+    case CXBinaryOperator_Div:
+        *out = y == 0 ? 0 : x / y;
+        return y > 0;
+    case CXBinaryOperator_Rem:
+        *out = y == 0 ? 0 : x % y;
+        return y > 0;
+    case CXBinaryOperator_And:
+        *out = x & y;
+        return true;
+    case CXBinaryOperator_Shr:
+        *out = x >> (y & 63);
+        return y >= 0 && y < 31;
+    case CXBinaryOperator_LT:
+        *out = x < y;
+        return true;
+    case CXBinaryOperator_GT:
+        *out = x > y;
+        return true;
+    case CXBinaryOperator_LE:
+        *out = x <= y;
+        return true;
+    case CXBinaryOperator_GE:
+        *out = x >= y;
+        return true;
+    case CXBinaryOperator_EQ:
+        *out = x == y;
+        return true;
+    case CXBinaryOperator_NE:
+        *out = x != y;
+        return true;
+    default:
+        return false;
     }
 }
 
-/* Evaluated before the region, where the source may not evaluate it at all: nothing that can trap. */
+/* Evaluated before the region, where the source may not evaluate it at all: nothing that can trap.
+ */
 static invariant invariant_binary(ctune_build *b, CXCursor cursor, ctune_kids kids) {
     enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(cursor);
     invariant x = print_invariant(b, kids.at[0]), y = print_invariant(b, kids.at[1]), out = {0};
-    bool is_division = op == CXBinaryOperator_Div || op == CXBinaryOperator_Rem ||
-                       op == CXBinaryOperator_Shr;
+    bool is_division =
+        op == CXBinaryOperator_Div || op == CXBinaryOperator_Rem || op == CXBinaryOperator_Shr;
     int64_t divisor;
     CXCursor right = ctune_cx_strip(b->arena, kids.at[1]);
     if (x.text == NULL || y.text == NULL || !fold(op, x.size, y.size, &out.size) ||
@@ -113,12 +138,14 @@ static invariant print_invariant(ctune_build *b, CXCursor cursor) {
     case CXCursor_CStyleCastExpr:
         if (kids.n == 1 && ctune_cx_type(clang_getCursorType(kids.at[0])) < CTUNE_F16) {
             out = print_invariant(b, kids.at[0]);
-            out.text = out.text == NULL ? NULL
-                                        : ctune_arena_printf(b->arena, "(%s)%s",
-                                                             ctune_type_get(type)->c_name, out.text);
+            out.text = out.text == NULL
+                           ? NULL
+                           : ctune_arena_printf(b->arena, "(%s)%s", ctune_type_get(type)->c_name,
+                                                out.text);
         }
         return out;
-    default: return invariant_leaf(b, cursor);
+    default:
+        return invariant_leaf(b, cursor);
     }
 }
 
@@ -136,7 +163,7 @@ static ctune_int get_invariant(ctune_build *b, CXCursor cursor) {
                      : (ctune_int){ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, param), type, true};
 }
 
-/* ---- minima and maxima --------------------------------------------------------------------------------------- */
+/* ---- minima and maxima ----------------------------------------------------------------------- */
 
 static ctune_bound single(ctune_int value) {
     ctune_bound out = {.n = value.poly != NULL, .type = value.type, .is_exact = value.is_exact};
@@ -262,7 +289,7 @@ ctune_bound ctune_affine_bound(ctune_build *b, CXCursor cursor, int wanted) {
     return try_bound(b, cursor, wanted);
 }
 
-/* ---- conditions ---------------------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 bool ctune_affine_relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperatorKind *op,
                            CXCursor *left, CXCursor *right) {
@@ -283,20 +310,27 @@ bool ctune_affine_relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperato
 
 static enum CXBinaryOperatorKind negated(enum CXBinaryOperatorKind op) {
     switch (op) {
-    case CXBinaryOperator_LT: return CXBinaryOperator_GE;
-    case CXBinaryOperator_GE: return CXBinaryOperator_LT;
-    case CXBinaryOperator_GT: return CXBinaryOperator_LE;
-    case CXBinaryOperator_LE: return CXBinaryOperator_GT;
-    case CXBinaryOperator_EQ: return CXBinaryOperator_NE;
-    default: return CXBinaryOperator_EQ;
+    case CXBinaryOperator_LT:
+        return CXBinaryOperator_GE;
+    case CXBinaryOperator_GE:
+        return CXBinaryOperator_LT;
+    case CXBinaryOperator_GT:
+        return CXBinaryOperator_LE;
+    case CXBinaryOperator_LE:
+        return CXBinaryOperator_GT;
+    case CXBinaryOperator_EQ:
+        return CXBinaryOperator_NE;
+    default:
+        return CXBinaryOperator_EQ;
     }
 }
 
 static bool push_cond(ctune_build *b, ctune_conds *out, const ctune_poly *poly, CXCursor at) {
     const ctune_aff *aff = ctune_affine_form(b, poly, CTUNE_REFUSE_BOUND_NOT_AFFINE, at);
     if (aff == NULL || out->n == 16) {
-        return aff == NULL ? false
-                           : ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, at, "too many conditions");
+        return aff == NULL
+                   ? false
+                   : ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, at, "too many conditions");
     }
     out->at[out->n++] = aff;
     return true;

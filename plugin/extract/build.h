@@ -1,10 +1,11 @@
 /*
  * A region under construction: what the files of this folder share.
  *
- * The annotated statement is walked once (loop.c, statement.c), which makes tensors, axes, stages and a tree of
- * `ctune_mnode`. Indices stay polynomials (`ctune_acc`) and scalars stay plain until the whole region is known; then
- * delinearise.c finds dimensions, scalar.c makes scalars private, and assemble.c writes the TE region. "No" is said
- * once: the first ctune_build_refuse wins, every function returns false or NULL from there on.
+ * The annotated statement is walked once (loop.c, statement.c), which makes tensors, axes, stages
+ * and a tree of `ctune_mnode`. Indices stay polynomials (`ctune_acc`) and scalars stay plain until
+ * the whole region is known; then delinearise.c finds dimensions, scalar.c makes scalars private,
+ * and assemble.c writes the TE region. "No" is said once: the first ctune_build_refuse wins, every
+ * function returns false or NULL from there on.
  */
 #ifndef CTUNE_PLUGIN_EXTRACT_BUILD_H
 #define CTUNE_PLUGIN_EXTRACT_BUILD_H
@@ -28,11 +29,12 @@ typedef struct ctune_why {
     ctune_refusal refusal; /* NONE: nothing refused yet */
     size_t offset;         /* in source->clean */
     char text[320];
-    bool is_error;         /* the user's clause is wrong: an error, not a remark */
-    const char *code;      /* is_error: the code in brackets */
+    bool is_error;    /* the user's clause is wrong: an error, not a remark */
+    const char *code; /* is_error: the code in brackets */
 } ctune_why;
 
-/* A growing array in the arena. Use: CTUNE_PUSH(b, b->params) gives a zeroed slot, or NULL when memory is out. */
+/* A growing array in the arena. Use: CTUNE_PUSH(b, b->params) gives a zeroed slot, or NULL when
+ * memory is out. */
 #define CTUNE_LIST(type)                                                                           \
     struct {                                                                                       \
         int n, size;                                                                               \
@@ -40,11 +42,11 @@ typedef struct ctune_why {
     }
 #define CTUNE_PUSH(b, list)                                                                        \
     (ctune_list_grow((b)->arena, (void **)&(list).at, (list).n, &(list).size, sizeof *(list).at)   \
-         ? memset(&(list).at[(list).n++], 0, sizeof *(list).at)                                      \
+         ? memset(&(list).at[(list).n++], 0, sizeof *(list).at)                                    \
          : NULL)
 bool ctune_list_grow(ctune_arena *arena, void **at, int n, int *size, size_t elem_bytes);
 
-/* ---- variables ----------------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 struct ctune_lval;
 
@@ -52,29 +54,29 @@ struct ctune_lval;
 typedef struct ctune_var {
     CXCursor decl;
     const char *name;
-    CXType type;            /* canonical */
-    bool is_automatic;      /* local or parameter, neither static nor extern */
-    bool is_parameter;      /* of the function */
-    bool is_inside;         /* declared in the region */
-    bool is_address_taken;  /* anywhere in the function */
-    bool is_changed;        /* written in the function outside its initialiser */
-    bool is_used_affinely;  /* in a bound, subscript or condition */
-    bool is_live_after;     /* may be read after the region (conservative) */
-    int n_writes;           /* in the region, without its initialiser */
+    CXType type;           /* canonical */
+    bool is_automatic;     /* local or parameter, neither static nor extern */
+    bool is_parameter;     /* of the function */
+    bool is_inside;        /* declared in the region */
+    bool is_address_taken; /* anywhere in the function */
+    bool is_changed;       /* written in the function outside its initialiser */
+    bool is_used_affinely; /* in a bound, subscript or condition */
+    bool is_live_after;    /* may be read after the region (conservative) */
+    int n_writes;          /* in the region, without its initialiser */
     /* while walking: */
-    const ctune_poly *value;         /* counter in its loop, or never-changing local: what it stands for */
-    const struct ctune_lval *pointer;/* local pointer: what it points to */
-    CXCursor init;                   /* value or pointer of a local: its initialiser */
-    bool is_counter;                 /* value belongs to a loop counter */
-    bool was_counter;                /* its loop has ended */
-    int n_scope;                     /* is_inside: loops around the declaration */
+    const ctune_poly *value; /* counter in its loop, or never-changing local: what it stands for */
+    const struct ctune_lval *pointer; /* local pointer: what it points to */
+    CXCursor init;                    /* value or pointer of a local: its initialiser */
+    bool is_counter;                  /* value belongs to a loop counter */
+    bool was_counter;                 /* its loop has ended */
+    int n_scope;                      /* is_inside: loops around the declaration */
     int scope[CTUNE_MAX_DEPTH];
     struct ctune_mnode *scope_node;
-    int param;                       /* id or -1 */
-    int tensor;                      /* id or -1 */
+    int param;  /* id or -1 */
+    int tensor; /* id or -1 */
 } ctune_var;
 
-/* ---- memory -------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 enum { CTUNE_MAX_STEPS = 24 };
 
@@ -91,30 +93,31 @@ typedef struct ctune_lval {
     int n_dims;
     const ctune_poly *idx[CTUNE_MAX_RANK];
     const ctune_aff *extent[CTUNE_MAX_RANK]; /* NULL: unknown */
-    bool is_pointer_dim[CTUNE_MAX_RANK];     /* through a pointer: the extent is a promise at best */
-    CXType type;            /* of the lvalue, or of the element pointed to */
+    bool is_pointer_dim[CTUNE_MAX_RANK]; /* through a pointer: the extent is a promise at best */
+    CXType type;                         /* of the lvalue, or of the element pointed to */
     bool is_pending;
-    bool is_address;        /* pending: the address of a whole object that is no array element */
+    bool is_address; /* pending: the address of a whole object that is no array element */
     const ctune_poly *pending;
     const ctune_aff *pending_extent;
     bool pending_is_pointer;
-    int layer;              /* array dimensions of root's declaration consumed so far; -1 after a member */
-    bool is_indirect;       /* memory reached through a pointer */
+    int layer; /* array dimensions of root's declaration consumed so far; -1 after a member */
+    bool is_indirect; /* memory reached through a pointer */
     bool is_restrict;
+    bool is_const; /* an enclosing array or struct is const */
     long long elem_stride_bytes;
 } ctune_lval;
 
 typedef struct ctune_mtensor {
     ctune_tensor t;
     const char *key;
-    ctune_var *root;        /* variable that the access starts from; NULL: remembered condition */
-    ctune_var *scalar;      /* root when the tensor is that variable itself */
-    bool is_array_object;   /* a named array, not a pointer */
+    ctune_var *root;      /* variable that the access starts from; NULL: remembered condition */
+    ctune_var *scalar;    /* root when the tensor is that variable itself */
+    bool is_array_object; /* a named array, not a pointer */
     bool is_global;
-    bool is_local_array;    /* declared in the region */
-    bool is_memory_param;   /* stands for a parameter in memory, for the overlap guard only */
-    size_t offset;          /* of the first use, for diagnostics */
-    int n_scope;            /* temporary: loops that index it, before its own dimensions */
+    bool is_local_array;  /* declared in the region */
+    bool is_memory_param; /* stands for a parameter in memory, for the overlap guard only */
+    size_t offset;        /* of the first use, for diagnostics */
+    int n_scope;          /* temporary: loops that index it, before its own dimensions */
     int scope[CTUNE_MAX_DEPTH];
 } ctune_mtensor;
 
@@ -123,58 +126,59 @@ typedef struct ctune_acc {
     int tensor;
     int n_idx;
     const ctune_poly *idx[CTUNE_MAX_RANK];
-    int n_cons;                    /* conditions under which it happens */
+    int n_cons; /* conditions under which it happens */
     const ctune_aff *const *cons;
-    ctune_access *slot;            /* where the finished access goes */
+    ctune_access *slot; /* where the finished access goes */
     size_t offset;
 } ctune_acc;
 
-/* ---- order --------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 typedef enum ctune_mkind { CTUNE_M_LOOP, CTUNE_M_IF, CTUNE_M_GUARD, CTUNE_M_STAGE } ctune_mkind;
 
 typedef struct ctune_mnode {
     ctune_mkind kind;
-    int axis, stage;               /* axis -1: the root */
+    int axis, stage; /* axis -1: the root */
     int n_cons;
-    const ctune_aff *const *cons;  /* LOOP, IF */
-    const ctune_expr *guard;       /* GUARD; IF: the condition as an expression when there is an else */
+    const ctune_aff *const *cons; /* LOOP, IF */
+    const ctune_expr *guard; /* GUARD; IF: the condition as an expression when there is an else */
     struct ctune_mnode *parent;
     CTUNE_LIST(struct ctune_mnode *) kids;
     CTUNE_LIST(struct ctune_mnode *) otherwise; /* the else branch of IF and GUARD */
-    bool in_otherwise;             /* while walking: new kids go there */
+    bool in_otherwise;                          /* while walking: new kids go there */
 } ctune_mnode;
 
 typedef struct ctune_mstage {
-    ctune_stage s;         /* target empty until assembled */
+    ctune_stage s; /* target empty until assembled */
     ctune_access *target;
-    int target_acc;        /* id in b->accs */
+    int target_acc; /* id in b->accs */
 } ctune_mstage;
 
 /* A counter that keeps a value after its loop. */
 typedef struct ctune_final {
     ctune_var *var;
     int axis;
-    const ctune_aff *lo;           /* NULL: several lower bounds */
+    const ctune_aff *lo; /* NULL: several lower bounds */
     ctune_mnode *loop;
 } ctune_final;
 
 typedef struct ctune_build {
     ctune_ctx *ctx;
-    ctune_arena *arena;            /* the region's */
+    ctune_arena *arena; /* the region's */
     const ctune_source *source;
     const ctune_pragma *pragma;
     CXTranslationUnit unit;
     CXCursor function, statement;
-    size_t begin, end;             /* the statement in source->clean */
-    bool wrapv;                    /* -fwrapv: signed overflow wraps */
-    bool in_subscript;             /* an index is being read: for the words of a refusal */
-    bool no_assume;                /* while trying: new run-time facts are not allowed */
+    size_t begin, end; /* the statement in source->clean */
+    bool wrapv;        /* -fwrapv: signed overflow wraps */
+    bool in_subscript; /* an index is being read: for the words of a refusal */
+    bool no_assume;    /* while trying: new run-time facts are not allowed */
     ctune_why why;
     struct isl_ctx *isl;
     CTUNE_LIST(ctune_var) vars;
     CTUNE_LIST(ctune_param) params;
-    CTUNE_LIST(int) param_of_member; /* [params] 1: read from memory through a pointer or a global */
+    CTUNE_LIST(int)
+    param_of_member; /* [params] 1: read from memory through a pointer or a global */
     CTUNE_LIST(ctune_mtensor) tensors;
     CTUNE_LIST(ctune_axis) axes;
     CTUNE_LIST(ctune_div) divs;
@@ -183,66 +187,74 @@ typedef struct ctune_build {
     CTUNE_LIST(ctune_acc) accs;
     CTUNE_LIST(const ctune_aff *) domain; /* conditions around the current place */
     CTUNE_LIST(ctune_final) finals;
-    ctune_mnode *root, *at;        /* the tree and where new nodes go */
-    int n_open;                    /* loops around the current place */
+    ctune_mnode *root, *at; /* the tree and where new nodes go */
+    int n_open;             /* loops around the current place */
     int open[CTUNE_MAX_DEPTH];
     bool has_fast_math;
 } ctune_build;
 
-/* ---- refuse.c ------------------------------------------------------------------------------------------------ */
+/* ---- refuse.c -------------------------------------------------------------------------------- */
 /* Both return false. The first one counts. */
 bool ctune_build_refuse(ctune_build *b, ctune_refusal refusal, CXCursor at, const char *format, ...)
     CTUNE_PRINTF(4, 5);
 bool ctune_build_refuse_at(ctune_build *b, ctune_refusal refusal, size_t offset, const char *format,
                            ...) CTUNE_PRINTF(4, 5);
 /* A clause of the pragma is wrong. */
-bool ctune_build_error(ctune_build *b, const char *code, const char *format, ...) CTUNE_PRINTF(3, 4);
+bool ctune_build_error(ctune_build *b, const char *code, const char *format, ...)
+    CTUNE_PRINTF(3, 4);
 const char *ctune_refusal_code(ctune_refusal refusal);
 const char *ctune_refusal_hint(ctune_refusal refusal);
 /* Source text of a cursor, for messages: one line, cut to a readable length. */
 const char *ctune_build_text(ctune_build *b, CXCursor cursor);
 
-/* ---- vars.c -------------------------------------------------------------------------------------------------- */
+/* ---- vars.c ---------------------------------------------------------------------------------- */
 /* Fill b->vars from the function and the statement. */
 bool ctune_vars_scan(ctune_build *b);
-ctune_var *ctune_vars_find(ctune_build *b, CXCursor decl); /* NULL when not mentioned in the region */
+ctune_var *ctune_vars_find(ctune_build *b,
+                           CXCursor decl); /* NULL when not mentioned in the region */
 /* Writes to var below cursor. */
 int ctune_vars_count_writes(ctune_build *b, CXCursor cursor, const ctune_var *var);
-/* Identifier that no parameter, tensor or axis has yet, made from any text. NULL when memory is out. */
+/* Identifier that no parameter, tensor or axis has yet, made from any text. NULL when memory is
+ * out. */
 const char *ctune_build_name(ctune_build *b, const char *wish);
 
-/* ---- facts.c ------------------------------------------------------------------------------------------------- */
-/* Does aff >= 0 hold wherever `cons` do? Without it being known, a run-time fact over the parameters that makes it true is
- * added to b->assumes when b->no_assume is not set and the representative sizes satisfy it. */
-bool ctune_facts_require(ctune_build *b, int n_cons, const ctune_aff *const *cons, const ctune_aff *aff);
+/* ---- facts.c --------------------------------------------------------------------------------- */
+/* Does aff >= 0 hold wherever `cons` do? Without it being known, a run-time fact over the
+ * parameters that makes it true is added to b->assumes when b->no_assume is not set and the
+ * representative sizes satisfy it. */
+bool ctune_facts_require(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                         const ctune_aff *aff);
 /* The same without making facts. */
-bool ctune_facts_has(ctune_build *b, int n_cons, const ctune_aff *const *cons, const ctune_aff *aff);
+bool ctune_facts_has(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                     const ctune_aff *aff);
 /* In the current domain. */
 bool ctune_facts_require_here(ctune_build *b, const ctune_aff *aff);
 int64_t ctune_build_size(ctune_build *b, int param); /* first representative value */
 
-/* ---- affine.c ------------------------------------------------------------------------------------------------ */
-typedef struct ctune_int {      /* an integer expression as mathematics */
-    const ctune_poly *poly;     /* NULL: refused */
+/* ---- affine.c -------------------------------------------------------------------------------- */
+typedef struct ctune_int {  /* an integer expression as mathematics */
+    const ctune_poly *poly; /* NULL: refused */
     ctune_type type;
-    bool is_exact;              /* the C value is poly; else only modulo 2^bits */
+    bool is_exact; /* the C value is poly; else only modulo 2^bits */
 } ctune_int;
 ctune_int ctune_affine_get(ctune_build *b, CXCursor cursor);
 ctune_int ctune_affine_cast(ctune_build *b, ctune_int value, ctune_type to, CXCursor at);
 /* Make exact, with facts where needed. */
 /* Is aff a value of `type` wherever cons hold? Makes facts. */
-bool ctune_affine_fits(ctune_build *b, int n_cons, const ctune_aff *const *cons, const ctune_aff *aff,
-                       ctune_type type);
+bool ctune_affine_fits(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                       const ctune_aff *aff, ctune_type type);
 ctune_int ctune_affine_settle(ctune_build *b, ctune_int value, CXCursor at);
-/* Affine form, products of parameters becoming parameters of their own. NULL: refused with `refusal`. */
-const ctune_aff *ctune_affine_form(ctune_build *b, const ctune_poly *poly, ctune_refusal refusal, CXCursor at);
+/* Affine form, products of parameters becoming parameters of their own. NULL: refused with
+ * `refusal`. */
+const ctune_aff *ctune_affine_form(ctune_build *b, const ctune_poly *poly, ctune_refusal refusal,
+                                   CXCursor at);
 /* Alternatives of a minimum or maximum. */
 enum { CTUNE_MAX_ALTERNATIVES = 8 };
 typedef struct ctune_bound {
-    int n;                      /* 0: refused */
-    int extremum;               /* 0 single, -1 minimum, +1 maximum */
+    int n;        /* 0: refused */
+    int extremum; /* 0 single, -1 minimum, +1 maximum */
     ctune_type type;
-    bool is_exact;              /* all */
+    bool is_exact; /* all */
     ctune_int value[CTUNE_MAX_ALTERNATIVES];
 } ctune_bound;
 ctune_bound ctune_affine_bound(ctune_build *b, CXCursor cursor, int wanted);
@@ -253,22 +265,23 @@ typedef struct ctune_conds {
 } ctune_conds;
 bool ctune_affine_condition(ctune_build *b, CXCursor cursor, bool negate, ctune_conds *out);
 /* Split L op R. false when the cursor is no comparison of integers. */
-bool ctune_affine_relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperatorKind *op, CXCursor *left,
-                           CXCursor *right);
+bool ctune_affine_relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperatorKind *op,
+                           CXCursor *left, CXCursor *right);
 /* Parameter for a variable or an invariant expression. -1: refused. */
 int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at);
-int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64_t size, bool is_memory);
+int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64_t size,
+                        bool is_memory);
 /* The clauses sizes(...) and assume(...). */
 bool ctune_clauses_apply(ctune_build *b);
 bool ctune_clauses_check(ctune_build *b);
 
-/* ---- access.c ------------------------------------------------------------------------------------------------ */
+/* ---- access.c -------------------------------------------------------------------------------- */
 bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out);
 bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out);
 /* Source text with `dim` for each dimension ("[$0]" or "[0]"). */
 const char *ctune_lval_text(ctune_build *b, const ctune_lval *lval, bool is_zero);
 /* Record a use; slot is filled at the end. -1: refused; else the id in b->accs. */
-int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, bool is_write, ctune_access *slot);
+int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, ctune_access *slot);
 int ctune_tensor_of_lval(ctune_build *b, const ctune_lval *lval, CXCursor at);
 int ctune_tensor_new(ctune_build *b, const char *key, const char *name, ctune_type type);
 /* Is this element expression read through the same access? Ids in b->accs. */
@@ -276,8 +289,9 @@ bool ctune_access_is_equal(const ctune_build *b, int x, int y);
 /* Refuse volatile, atomic, complex, and other types that no stage can hold. */
 bool ctune_type_check(ctune_build *b, CXType type, CXCursor at);
 
-/* ---- expr.c -------------------------------------------------------------------------------------------------- */
-/* Value of an expression; NULL: refused. READ nodes carry the id of their access in read_id until the end. */
+/* ---- expr.c ---------------------------------------------------------------------------------- */
+/* Value of an expression; NULL: refused. READ nodes carry the id of their access in read_id until
+ * the end. */
 ctune_expr *ctune_expr_get(ctune_build *b, CXCursor cursor);
 ctune_expr *ctune_expr_condition(ctune_build *b, CXCursor cursor); /* as a truth value */
 ctune_expr *ctune_expr_cast(ctune_build *b, ctune_expr *value, ctune_type to);
@@ -285,17 +299,18 @@ ctune_expr *ctune_expr_new(ctune_build *b, ctune_op op, ctune_type type, int n_k
 ctune_expr *ctune_expr_int(ctune_build *b, ctune_type type, int64_t value);
 bool ctune_expr_reads(const ctune_expr *expr, int tensor);
 
-/* ---- loop.c, statement.c ------------------------------------------------------------------------------------- */
+/* ---- loop.c, statement.c --------------------------------------------------------------------- */
 bool ctune_loop_build(ctune_build *b, CXCursor cursor);
 bool ctune_statement_build(ctune_build *b, CXCursor cursor);
 ctune_mnode *ctune_mnode_new(ctune_build *b, ctune_mkind kind);
 bool ctune_mnode_add(ctune_build *b, ctune_mnode *parent, ctune_mnode *kid);
 bool ctune_domain_push(ctune_build *b, int n, const ctune_aff *const *cons);
 
-/* ---- finishing, in this order -------------------------------------------------------------------------------- */
+/* ---- finishing, in this order ---------------------------------------------------------------- */
 bool ctune_delinearise(ctune_build *b);   /* indices: polynomials -> dimensions */
 bool ctune_scalars_place(ctune_build *b); /* temporaries and private scalars */
-bool ctune_aliases_mark(ctune_build *b);  /* is_pointer of named objects; bounds that stores may change */
+bool ctune_aliases_mark(
+    ctune_build *b); /* is_pointer of named objects; bounds that stores may change */
 const char *ctune_epilogue_print(ctune_build *b); /* NULL: none; check b->why */
 /* Owner of *out: caller. */
 ctune_status ctune_assemble(ctune_build *b, const char *name, int line, ctune_region **out);

@@ -86,27 +86,41 @@ unsigned ctune_cx_end(CXCursor cursor) {
 ctune_type ctune_cx_type(CXType type) {
     CXType t = clang_getCanonicalType(type);
     switch (t.kind) {
-    case CXType_Bool: return CTUNE_BOOL;
+    case CXType_Bool:
+        return CTUNE_BOOL;
     case CXType_Char_S:
-    case CXType_SChar: return CTUNE_I8;
+    case CXType_SChar:
+        return CTUNE_I8;
     case CXType_Char_U:
-    case CXType_UChar: return CTUNE_U8;
-    case CXType_Short: return CTUNE_I16;
-    case CXType_UShort: return CTUNE_U16;
+    case CXType_UChar:
+        return CTUNE_U8;
+    case CXType_Short:
+        return CTUNE_I16;
+    case CXType_UShort:
+        return CTUNE_U16;
     case CXType_Int:
-    case CXType_WChar: return CTUNE_I32;
-    case CXType_UInt: return CTUNE_U32;
+    case CXType_WChar:
+        return CTUNE_I32;
+    case CXType_UInt:
+        return CTUNE_U32;
     case CXType_Long:
-    case CXType_LongLong: return CTUNE_I64;
+    case CXType_LongLong:
+        return CTUNE_I64;
     case CXType_ULong:
-    case CXType_ULongLong: return CTUNE_U64;
-    case CXType_Float16: return CTUNE_F16;
-    case CXType_Float: return CTUNE_F32;
-    case CXType_Double: return CTUNE_F64;
-    case CXType_LongDouble: return CTUNE_F80;
+    case CXType_ULongLong:
+        return CTUNE_U64;
+    case CXType_Float16:
+        return CTUNE_F16;
+    case CXType_Float:
+        return CTUNE_F32;
+    case CXType_Double:
+        return CTUNE_F64;
+    case CXType_LongDouble:
+        return CTUNE_F80;
     case CXType_Enum:
         return ctune_cx_type(clang_getEnumDeclIntegerType(clang_getTypeDeclaration(t)));
-    default: return CTUNE_N_TYPES;
+    default:
+        return CTUNE_N_TYPES;
     }
 }
 
@@ -115,8 +129,10 @@ bool ctune_cx_is_array(CXType type) {
     case CXType_ConstantArray:
     case CXType_IncompleteArray:
     case CXType_VariableArray:
-    case CXType_DependentSizedArray: return true;
-    default: return false;
+    case CXType_DependentSizedArray:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -165,16 +181,15 @@ bool ctune_cx_float(CXCursor cursor, double *out) {
 CXCursor ctune_cx_strip(ctune_arena *arena, CXCursor cursor) {
     for (;;) {
         enum CXCursorKind kind = clang_getCursorKind(cursor);
-        bool is_wrapper =
-            kind == CXCursor_ParenExpr || kind == CXCursor_UnexposedExpr ||
-            (kind == CXCursor_UnaryOperator &&
-             clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Extension);
+        bool is_wrapper = kind == CXCursor_ParenExpr || kind == CXCursor_UnexposedExpr ||
+                          (kind == CXCursor_UnaryOperator &&
+                           clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Extension);
         if (!is_wrapper) {
             return cursor;
         }
         ctune_kids kids = ctune_cx_exprs(arena, cursor);
-        if (kids.n != 1 || !ctune_cx_is_same_type(clang_getCursorType(cursor),
-                                                  clang_getCursorType(kids.at[0]))) {
+        if (kids.n != 1 ||
+            !ctune_cx_is_same_type(clang_getCursorType(cursor), clang_getCursorType(kids.at[0]))) {
             return cursor;
         }
         cursor = kids.at[0];

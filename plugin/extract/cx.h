@@ -1,5 +1,6 @@
 /*
- * Thin helpers over libclang's C API: children as arrays, types as ours, places as bytes of the parsed text.
+ * Thin helpers over libclang's C API: children as arrays, types as ours, places as bytes of the
+ * parsed text.
  */
 #ifndef CTUNE_PLUGIN_EXTRACT_CX_H
 #define CTUNE_PLUGIN_EXTRACT_CX_H
@@ -14,7 +15,8 @@ typedef struct ctune_kids {
     const CXCursor *at;
 } ctune_kids;
 
-/* Children in libclang's order; n = 0 when there are none or memory is out (the arena remembers). */
+/* Children in libclang's order; n = 0 when there are none or memory is out (the arena remembers).
+ */
 ctune_kids ctune_cx_kids(ctune_arena *arena, CXCursor cursor);
 /* The same without type references and attributes: sub-expressions and sub-statements. */
 ctune_kids ctune_cx_exprs(ctune_arena *arena, CXCursor cursor);
@@ -26,7 +28,8 @@ const char *ctune_cx_type_name(ctune_arena *arena, CXType type);
 unsigned ctune_cx_begin(CXCursor cursor);
 unsigned ctune_cx_end(CXCursor cursor);
 
-/* Our type of an arithmetic C type; CTUNE_N_TYPES when it is none of ours. Enumerations are their integer type. */
+/* Our type of an arithmetic C type; CTUNE_N_TYPES when it is none of ours. Enumerations are their
+ * integer type. */
 ctune_type ctune_cx_type(CXType type);
 bool ctune_cx_is_pointer(CXType type); /* pointer, array, or function */
 bool ctune_cx_is_array(CXType type);
@@ -48,6 +51,8 @@ bool ctune_cx_has_effect(ctune_arena *arena, CXCursor cursor);
 /* Same expression, as written? Side effects never compare equal. */
 bool ctune_cx_is_same_expr(ctune_arena *arena, CXCursor a, CXCursor b);
 
-static inline enum CXCursorKind ctune_cx_kind(CXCursor c) { return clang_getCursorKind(c); }
+static inline enum CXCursorKind ctune_cx_kind(CXCursor c) {
+    return clang_getCursorKind(c);
+}
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * Delinearisation: from polynomial indices to dimensions, for all uses of a tensor at once.
  *
- * In: b->accs with polynomial indices. Out: extents and affine indices in their slots. A[i*n + j] has the strides n and 1, so its
- * dimensions are [?][n]; that each inner index stays inside its row (0 <= j < n) is proved or becomes a run-time fact
- * (lda >= n). Constant strides are split the same way, but only when that needs no fact. Last, indices that may be
- * negative are shifted, so that 0 is the first element.
+ * In: b->accs with polynomial indices. Out: extents and affine indices in their slots. A[i*n + j]
+ * has the strides n and 1, so its dimensions are [?][n]; that each inner index stays inside its row
+ * (0 <= j < n) is proved or becomes a run-time fact (lda >= n). Constant strides are split the same
+ * way, but only when that needs no fact. Last, indices that may be negative are shifted, so that 0
+ * is the first element.
  */
 #include "plugin/extract/build.h"
 
@@ -13,7 +14,7 @@
 enum { MAX_STRIDES = CTUNE_MAX_RANK };
 
 typedef struct shape {
-    int n;                         /* dimensions, outermost first */
+    int n; /* dimensions, outermost first */
     ctune_mono stride[MAX_STRIDES];
     const ctune_aff *extent[MAX_STRIDES]; /* [0] unused */
 } shape;
@@ -22,7 +23,7 @@ typedef struct final_index {
     const ctune_aff *idx[CTUNE_MAX_RANK];
 } final_index;
 
-/* ---- strides ------------------------------------------------------------------------------------------------- */
+/* ---- strides --------------------------------------------------------------------------------- */
 
 /* The parameters of a monomial, coefficient 1. false: more than one counter or division. */
 static bool param_part(const ctune_mono *m, ctune_mono *out, int *n_others) {
@@ -92,7 +93,8 @@ static int larger_first(const void *x, const void *y) {
     return u->coef > v->coef ? -1 : u->coef < v->coef;
 }
 
-/* Distinct parameter products that multiply a counter, each dividing the one before; the last is 1. */
+/* Distinct parameter products that multiply a counter, each dividing the one before; the last is 1.
+ */
 static bool find_strides(ctune_build *b, int tensor, shape *s) {
     s->n = 0;
     for (int i = 0; i < b->accs.n; i++) {
@@ -128,7 +130,8 @@ static bool find_strides(ctune_build *b, int tensor, shape *s) {
     return true;
 }
 
-/* Split the last dimension by the constant factors of its counters: 100*i + j. false: nothing to split. */
+/* Split the last dimension by the constant factors of its counters: 100*i + j. false: nothing to
+ * split. */
 static bool split_constants(ctune_build *b, int tensor, shape *s) {
     int64_t coefs[MAX_STRIDES];
     int n = 0;
@@ -184,7 +187,7 @@ static bool find_extents(ctune_build *b, shape *s, CXCursor at) {
     return true;
 }
 
-/* ---- indices ------------------------------------------------------------------------------------------------- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 /* One monomial to the dimension whose stride it is a multiple of. */
 static int dimension_of(const shape *s, const ctune_mono *m, ctune_mono *quotient) {
@@ -193,7 +196,8 @@ static int dimension_of(const shape *s, const ctune_mono *m, ctune_mono *quotien
     param_part(m, &part, &n_others);
     for (int d = 0; d < s->n; d++) {
         bool fits = divide(m, &s->stride[d], quotient) && quotient->degree <= 1;
-        /* a counter goes with all of its parameters, a plain parameter to the outermost place that it fits */
+        /* a counter goes with all of its parameters, a plain parameter to the outermost place that
+         * it fits */
         if (fits && (n_others == 0 || quotient->atom[0].kind != CTUNE_TERM_PARAM)) {
             return d;
         }
@@ -252,11 +256,12 @@ static const ctune_aff *room(ctune_build *b, const ctune_aff *extent, const ctun
 }
 
 /* Is 0 <= idx < extent? Otherwise move whole rows: (i+1, -1-j) is (i, n-1-j). */
-static bool settle_row(ctune_build *b, const ctune_acc *acc, const shape *s, int d, final_index *f) {
+static bool settle_row(ctune_build *b, const ctune_acc *acc, const shape *s, int d,
+                       final_index *f) {
     for (int k = 0; k < 3; k++) {
         int64_t rows = k == 0 ? 0 : k == 1 ? 1 : -1;
-        const ctune_aff *idx = ctune_aff_add(b->arena, f->idx[d],
-                                             ctune_aff_scale(b->arena, s->extent[d], rows));
+        const ctune_aff *idx =
+            ctune_aff_add(b->arena, f->idx[d], ctune_aff_scale(b->arena, s->extent[d], rows));
         if (ctune_facts_has(b, acc->n_cons, acc->cons, idx) &&
             ctune_facts_has(b, acc->n_cons, acc->cons, room(b, s->extent[d], idx))) {
             f->idx[d] = idx;
@@ -286,7 +291,7 @@ static bool try_shape(ctune_build *b, int tensor, const shape *s, final_index *f
     return true;
 }
 
-/* ---- one tensor ---------------------------------------------------------------------------------------------- */
+/* ---- one tensor ------------------------------------------------------------------------------ */
 
 static bool is_affine(const ctune_build *b, int tensor) {
     for (int i = 0; i < b->accs.n; i++) {
@@ -321,8 +326,8 @@ static bool keep_dimensions(ctune_build *b, int tensor, final_index *finals) {
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
         for (int d = 0; acc->tensor == tensor && d < acc->n_idx; d++) {
-            finals[i].idx[d] = ctune_affine_form(b, acc->idx[d], CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE,
-                                                 b->statement);
+            finals[i].idx[d] =
+                ctune_affine_form(b, acc->idx[d], CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, b->statement);
             if (finals[i].idx[d] == NULL) {
                 b->why.offset = acc->offset;
                 return false;
@@ -376,7 +381,7 @@ static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
     return true;
 }
 
-/* ---- first index at 0 ---------------------------------------------------------------------------------------- */
+/* ---- first index at 0 ------------------------------------------------------------------------ */
 
 static bool first_index_has(ctune_build *b, int tensor, const final_index *finals, int64_t shift) {
     for (int i = 0; i < b->accs.n; i++) {
@@ -406,8 +411,8 @@ static void shift_pattern(ctune_build *b, ctune_tensor *t, int64_t shift) {
         }
         t->base = text;
     }
-    t->pattern = ctune_arena_printf(b->arena, "%.*s[$0 - %lld]%s", (int)(at - t->pattern), t->pattern,
-                                    (long long)shift, at + 4);
+    t->pattern = ctune_arena_printf(b->arena, "%.*s[$0 - %lld]%s", (int)(at - t->pattern),
+                                    t->pattern, (long long)shift, at + 4);
     if (t->extent[0] != NULL) {
         t->extent[0] = ctune_aff_add_const(b->arena, t->extent[0], shift);
     }
@@ -449,9 +454,8 @@ static void check_extent(ctune_build *b, int tensor, const final_index *finals) 
     }
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
-        if (acc->tensor == tensor &&
-            !ctune_facts_has(b, acc->n_cons, acc->cons,
-                             room(b, m->t.extent[0], finals[i].idx[0]))) {
+        if (acc->tensor == tensor && !ctune_facts_has(b, acc->n_cons, acc->cons,
+                                                      room(b, m->t.extent[0], finals[i].idx[0]))) {
             m->t.extent[0] = NULL;
             return;
         }

@@ -1,8 +1,9 @@
 /*
  * Final values of counters that the source declares outside the region and may read later.
  *
- * In: the tree and b->finals. Out: C statements in closed form: after a loop the counter stands one step behind its last
- * iteration, or at its first value when there was none; an inner counter has the value of the last outer iteration.
+ * In: the tree and b->finals. Out: C statements in closed form: after a loop the counter stands one
+ * step behind its last iteration, or at its first value when there was none; an inner counter has
+ * the value of the last outer iteration.
  */
 #include "plugin/extract/build.h"
 
@@ -15,8 +16,8 @@ static bool has_final(const ctune_build *b, const ctune_mnode *node) {
         }
     }
     for (int i = 0; i < node->kids.n + node->otherwise.n; i++) {
-        if (has_final(b, i < node->kids.n ? node->kids.at[i]
-                                          : node->otherwise.at[i - node->kids.n])) {
+        if (has_final(b,
+                      i < node->kids.n ? node->kids.at[i] : node->otherwise.at[i - node->kids.n])) {
             return true;
         }
     }
@@ -85,8 +86,9 @@ static void print_range(ctune_build *b, const ctune_mnode *loop, ctune_text *out
             ctune_text_clear(&bound);
         }
     }
-    ctune_text_line(out, "long ctune_n_%s = ctune_hi_%s < ctune_lo_%s ? 0 : ctune_hi_%s - ctune_lo_%s + 1;",
-                    name, name, name, name, name);
+    ctune_text_line(
+        out, "long ctune_n_%s = ctune_hi_%s < ctune_lo_%s ? 0 : ctune_hi_%s - ctune_lo_%s + 1;",
+        name, name, name, name, name);
     for (int i = 0; i < loop->n_cons; i++) {
         if (ctune_aff_coef(loop->cons[i], CTUNE_TERM_AXIS, loop->axis) == 0) {
             ctune_text bound;

@@ -1,8 +1,9 @@
 /*
  * Values: C expressions as trees of ctune_expr, with the source's own structure.
  *
- * libclang shows implicit conversions as unnamed expressions with one child and another type: they become CASTs,
- * so that every operator meets the operand types that C gives it. Nothing is folded or re-associated.
+ * libclang shows implicit conversions as unnamed expressions with one child and another type: they
+ * become CASTs, so that every operator meets the operand types that C gives it. Nothing is folded
+ * or re-associated.
  */
 #include "plugin/extract/build.h"
 
@@ -12,7 +13,8 @@
 
 ctune_expr *ctune_expr_new(ctune_build *b, ctune_op op, ctune_type type, int n_kids, ...) {
     ctune_expr *e = CTUNE_NEW(b->arena, ctune_expr);
-    const ctune_expr **kids = n_kids > 0 ? CTUNE_NEW_ARRAY(b->arena, const ctune_expr *, n_kids) : NULL;
+    const ctune_expr **kids =
+        n_kids > 0 ? CTUNE_NEW_ARRAY(b->arena, const ctune_expr *, n_kids) : NULL;
     if (e == NULL || (n_kids > 0 && kids == NULL)) {
         return NULL;
     }
@@ -44,7 +46,9 @@ ctune_expr *ctune_expr_int(ctune_build *b, ctune_type type, int64_t value) {
     e->f_value = (double)value;
     if (ctune_type_is_float(type)) {
         e->text = ctune_arena_printf(b->arena, "%lld.0%s", (long long)value,
-                                     type == CTUNE_F32 ? "f" : type == CTUNE_F80 ? "L" : "");
+                                     type == CTUNE_F32   ? "f"
+                                     : type == CTUNE_F80 ? "L"
+                                                         : "");
     } else if (type == CTUNE_U64) {
         e->text = ctune_arena_printf(b->arena, "%lluUL", (unsigned long long)value);
     } else {
@@ -77,7 +81,7 @@ static ctune_expr *no(ctune_build *b, ctune_refusal refusal, CXCursor at, const 
     return NULL;
 }
 
-/* ---- constants ----------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 /* The literal as written at the cursor; NULL when it comes from a macro. */
 static const char *literal_text(ctune_build *b, CXCursor cursor) {
@@ -130,9 +134,9 @@ static ctune_expr *get_float(ctune_build *b, CXCursor cursor, ctune_type type) {
 
 /* INFINITY and HUGE_VAL are calls of builtins. */
 static ctune_expr *get_infinity(ctune_build *b, const char *name, ctune_type type) {
-    static const char *const names[] = {"__builtin_inf", "__builtin_inff", "__builtin_infl",
-                                        "__builtin_huge_val", "__builtin_huge_valf",
-                                        "__builtin_huge_vall"};
+    static const char *const names[] = {"__builtin_inf",       "__builtin_inff",
+                                        "__builtin_infl",      "__builtin_huge_val",
+                                        "__builtin_huge_valf", "__builtin_huge_vall"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i]) == 0) {
             ctune_expr *e = ctune_expr_new(b, CTUNE_OP_CONST, type, 0);
@@ -146,7 +150,7 @@ static ctune_expr *get_infinity(ctune_build *b, const char *name, ctune_type typ
     return NULL;
 }
 
-/* ---- reads --------------------------------------------------------------------------------------------------- */
+/* ---- reads ----------------------------------------------------------------------------------- */
 
 static ctune_expr *get_affine_value(ctune_build *b, const ctune_poly *poly, ctune_type type) {
     ctune_expr *e = ctune_expr_new(b, CTUNE_OP_AFF, type, 0);
@@ -168,7 +172,7 @@ static ctune_expr *get_memory(ctune_build *b, CXCursor cursor) {
     if (e == NULL) {
         return NULL;
     }
-    e->read_id = ctune_access_add(b, &lval, cursor, false, &e->access);
+    e->read_id = ctune_access_add(b, &lval, cursor, &e->access);
     return e->read_id < 0 ? NULL : e;
 }
 
@@ -195,32 +199,32 @@ static ctune_expr *get_variable(ctune_build *b, CXCursor cursor) {
                            "'%s' is read in the region after its loop", var->name);
         return NULL;
     }
-    bool is_param = type < CTUNE_F16 && var->n_writes == 0 && !var->is_inside && var->is_used_affinely;
+    bool is_param =
+        type < CTUNE_F16 && var->n_writes == 0 && !var->is_inside && var->is_used_affinely;
     if (is_param) {
         int param = ctune_param_of_var(b, var, cursor);
-        return param < 0 ? NULL
-                         : get_affine_value(b, ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, param),
-                                            type);
+        return param < 0
+                   ? NULL
+                   : get_affine_value(b, ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, param), type);
     }
     return get_memory(b, cursor);
 }
 
-/* ---- operators ----------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static ctune_expr *get_binary(ctune_build *b, CXCursor cursor, ctune_type type) {
     static const struct {
         enum CXBinaryOperatorKind kind;
         ctune_op op;
-    } table[] = {
-        {CXBinaryOperator_Mul, CTUNE_OP_MUL},  {CXBinaryOperator_Div, CTUNE_OP_DIV},
-        {CXBinaryOperator_Rem, CTUNE_OP_MOD},  {CXBinaryOperator_Add, CTUNE_OP_ADD},
-        {CXBinaryOperator_Sub, CTUNE_OP_SUB},  {CXBinaryOperator_Shl, CTUNE_OP_SHL},
-        {CXBinaryOperator_Shr, CTUNE_OP_SHR},  {CXBinaryOperator_LT, CTUNE_OP_LT},
-        {CXBinaryOperator_GT, CTUNE_OP_GT},    {CXBinaryOperator_LE, CTUNE_OP_LE},
-        {CXBinaryOperator_GE, CTUNE_OP_GE},    {CXBinaryOperator_EQ, CTUNE_OP_EQ},
-        {CXBinaryOperator_NE, CTUNE_OP_NE},    {CXBinaryOperator_And, CTUNE_OP_BAND},
-        {CXBinaryOperator_Xor, CTUNE_OP_BXOR}, {CXBinaryOperator_Or, CTUNE_OP_BOR},
-        {CXBinaryOperator_LAnd, CTUNE_OP_LAND},{CXBinaryOperator_LOr, CTUNE_OP_LOR}};
+    } table[] = {{CXBinaryOperator_Mul, CTUNE_OP_MUL},   {CXBinaryOperator_Div, CTUNE_OP_DIV},
+                 {CXBinaryOperator_Rem, CTUNE_OP_MOD},   {CXBinaryOperator_Add, CTUNE_OP_ADD},
+                 {CXBinaryOperator_Sub, CTUNE_OP_SUB},   {CXBinaryOperator_Shl, CTUNE_OP_SHL},
+                 {CXBinaryOperator_Shr, CTUNE_OP_SHR},   {CXBinaryOperator_LT, CTUNE_OP_LT},
+                 {CXBinaryOperator_GT, CTUNE_OP_GT},     {CXBinaryOperator_LE, CTUNE_OP_LE},
+                 {CXBinaryOperator_GE, CTUNE_OP_GE},     {CXBinaryOperator_EQ, CTUNE_OP_EQ},
+                 {CXBinaryOperator_NE, CTUNE_OP_NE},     {CXBinaryOperator_And, CTUNE_OP_BAND},
+                 {CXBinaryOperator_Xor, CTUNE_OP_BXOR},  {CXBinaryOperator_Or, CTUNE_OP_BOR},
+                 {CXBinaryOperator_LAnd, CTUNE_OP_LAND}, {CXBinaryOperator_LOr, CTUNE_OP_LOR}};
     enum CXBinaryOperatorKind kind = clang_getCursorBinaryOperatorKind(cursor);
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     if (kind >= CXBinaryOperator_Assign && kind < CXBinaryOperator_Comma) {
@@ -232,8 +236,8 @@ static ctune_expr *get_binary(ctune_build *b, CXCursor cursor, ctune_type type) 
     for (size_t i = 0; i < sizeof table / sizeof *table && kids.n == 2; i++) {
         if (table[i].kind == kind) {
             bool is_logic = kind == CXBinaryOperator_LAnd || kind == CXBinaryOperator_LOr;
-            ctune_expr *x = is_logic ? ctune_expr_condition(b, kids.at[0])
-                                     : ctune_expr_get(b, kids.at[0]);
+            ctune_expr *x =
+                is_logic ? ctune_expr_condition(b, kids.at[0]) : ctune_expr_get(b, kids.at[0]);
             ctune_expr *y = x == NULL  ? NULL
                             : is_logic ? ctune_expr_condition(b, kids.at[1])
                                        : ctune_expr_get(b, kids.at[1]);
@@ -250,9 +254,11 @@ static ctune_expr *get_unary(ctune_build *b, CXCursor cursor, ctune_type type) {
         return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "an operator that ctune does not know");
     }
     switch (kind) {
-    case CXUnaryOperator_Deref: return get_memory(b, cursor);
+    case CXUnaryOperator_Deref:
+        return get_memory(b, cursor);
     case CXUnaryOperator_Plus:
-    case CXUnaryOperator_Extension: return ctune_expr_get(b, kids.at[0]);
+    case CXUnaryOperator_Extension:
+        return ctune_expr_get(b, kids.at[0]);
     case CXUnaryOperator_Minus:
         return ctune_expr_new(b, CTUNE_OP_NEG, type, 1, ctune_expr_get(b, kids.at[0]));
     case CXUnaryOperator_Not:
@@ -267,7 +273,8 @@ static ctune_expr *get_unary(ctune_build *b, CXCursor cursor, ctune_type type) {
     case CXUnaryOperator_Real:
     case CXUnaryOperator_Imag:
         return no(b, CTUNE_REFUSE_COMPLEX, cursor, "part of a complex number");
-    default: return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "an operator that ctune does not know");
+    default:
+        return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "an operator that ctune does not know");
     }
 }
 
@@ -281,8 +288,8 @@ static ctune_expr *get_call(ctune_build *b, CXCursor cursor, ctune_type type) {
     const char *plain = strncmp(name, "__builtin_", 10) == 0 ? name + 10 : name;
     ctune_type of;
     int n = ctune_math_find(plain, &of);
-    bool is_users = !clang_Cursor_isNull(callee) &&
-                    !clang_Cursor_isNull(clang_getCursorDefinition(callee));
+    bool is_users =
+        !clang_Cursor_isNull(callee) && !clang_Cursor_isNull(clang_getCursorDefinition(callee));
     if (n == 0 || is_users || clang_Cursor_getNumArguments(cursor) != n || of != type) {
         ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "call of '%s'",
                            name[0] != '\0' ? name : "a function pointer");
@@ -342,25 +349,34 @@ ctune_expr *ctune_expr_get(ctune_build *b, CXCursor cursor) {
         return ctune_cx_int(cursor, &value)
                    ? ctune_expr_int(b, type, value)
                    : no(b, CTUNE_REFUSE_EXPRESSION, cursor, "not a constant");
-    case CXCursor_FloatingLiteral: return get_float(b, cursor, type);
-    case CXCursor_DeclRefExpr: return get_variable(b, cursor);
+    case CXCursor_FloatingLiteral:
+        return get_float(b, cursor, type);
+    case CXCursor_DeclRefExpr:
+        return get_variable(b, cursor);
     case CXCursor_MemberRefExpr:
-    case CXCursor_ArraySubscriptExpr: return get_memory(b, cursor);
+    case CXCursor_ArraySubscriptExpr:
+        return get_memory(b, cursor);
     case CXCursor_BinaryOperator:
-    case CXCursor_CompoundAssignOperator: return get_binary(b, cursor, type);
-    case CXCursor_UnaryOperator: return get_unary(b, cursor, type);
-    case CXCursor_ConditionalOperator: return get_select(b, cursor, type);
-    case CXCursor_CallExpr: return get_call(b, cursor, type);
+    case CXCursor_CompoundAssignOperator:
+        return get_binary(b, cursor, type);
+    case CXCursor_UnaryOperator:
+        return get_unary(b, cursor, type);
+    case CXCursor_ConditionalOperator:
+        return get_select(b, cursor, type);
+    case CXCursor_CallExpr:
+        return get_call(b, cursor, type);
     case CXCursor_ParenExpr:
     case CXCursor_UnexposedExpr:
-    case CXCursor_CStyleCastExpr: return get_wrapped(b, cursor, type);
+    case CXCursor_CStyleCastExpr:
+        return get_wrapped(b, cursor, type);
     case CXCursor_StmtExpr:
         return no(b, CTUNE_REFUSE_STATEMENT_EXPRESSION, cursor, "a statement expression");
     case CXCursor_GenericSelectionExpr:
         return no(b, CTUNE_REFUSE_GENERIC, cursor, "_Generic in the region");
     case CXCursor_ImaginaryLiteral:
         return no(b, CTUNE_REFUSE_COMPLEX, cursor, "an imaginary constant");
-    default: return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "an expression that ctune does not know");
+    default:
+        return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "an expression that ctune does not know");
     }
 }
 
@@ -372,6 +388,7 @@ ctune_expr *ctune_expr_condition(ctune_build *b, CXCursor cursor) {
     if (e->type < CTUNE_I32) {
         e = ctune_expr_cast(b, e, CTUNE_I32);
     }
-    return e == NULL ? NULL : ctune_expr_new(b, CTUNE_OP_NE, CTUNE_I32, 2, e,
-                                             ctune_expr_int(b, e->type, 0));
+    return e == NULL
+               ? NULL
+               : ctune_expr_new(b, CTUNE_OP_NE, CTUNE_I32, 2, e, ctune_expr_int(b, e->type, 0));
 }

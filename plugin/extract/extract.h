@@ -10,35 +10,37 @@
 /* One annotated statement. Offsets are bytes in the file's text. */
 typedef struct ctune_unit_region {
     ctune_pragma pragma;
-    ctune_region *region;       /* NULL when refused (diagnostic sent) or off */
-    const char *function;       /* enclosing function's name */
-    size_t pragma_begin, pragma_end;       /* the whole pragma line(s), without the final newline */
-    size_t statement_begin, statement_end; /* the annotated statement, end exclusive (its ; or } included) */
-    int statement_line;         /* 1-based */
-    bool is_rewritten;          /* the statement is the output of an earlier `ctune apply`: then statement_* is the whole
-                                   rewritten block and `original_*` the statement kept in its else branch, which is what
-                                   `region` was extracted from */
+    ctune_region *region;            /* NULL when refused (diagnostic sent) or off */
+    const char *function;            /* enclosing function's name */
+    size_t pragma_begin, pragma_end; /* the whole pragma line(s), without the final newline */
+    size_t statement_begin,
+        statement_end;  /* the annotated statement, end exclusive (its ; or } included) */
+    int statement_line; /* 1-based */
+    bool is_rewritten;  /* the statement is the output of an earlier `ctune apply`: then statement_*
+                           is the whole  rewritten block and `original_*` the statement kept in its
+                           else branch, which is what  `region` was extracted from */
     size_t original_begin, original_end;
 } ctune_unit_region;
 
 typedef struct ctune_unit {
-    ctune_arena *arena;         /* owner of everything but the regions, which own their arenas */
-    const char *file;           /* as the user named it */
-    const char *text;           /* the file's bytes */
+    ctune_arena *arena; /* owner of everything but the regions, which own their arenas */
+    const char *file;   /* as the user named it */
+    const char *text;   /* the file's bytes */
     size_t n_text;
-    int n_regions;              /* annotated statements, in file order, handled or not */
+    int n_regions; /* annotated statements, in file order, handled or not */
     ctune_unit_region *regions;
-    bool has_parse_errors;      /* the compiler would fail on the file: nothing is extracted */
+    bool has_parse_errors; /* the compiler would fail on the file: nothing is extracted */
 } ctune_unit;
 
 /*
- * Parse `file` with the user's flags and build a region for each `#pragma tune` of the main file. overlay (may be NULL):
- * text to use instead of the file's contents. Refusals are remarks with a code from extract_refusals.def, hints included; malformed
- * pragmas are errors. Fails EENV (cannot read, libclang fails), EUSAGE (a pragma is malformed: all are still
- * reported). Owner of *out: caller.
+ * Parse `file` with the user's flags and build a region for each `#pragma tune` of the main file.
+ * overlay (may be NULL): text to use instead of the file's contents. Refusals are remarks with a
+ * code from extract_refusals.def, hints included; malformed pragmas are errors. Fails EENV (cannot
+ * read, libclang fails), EUSAGE (a pragma is malformed: all are still reported). Owner of *out:
+ * caller.
  */
-CTUNE_MUST_USE ctune_status ctune_extract(ctune_ctx *ctx, const char *file, const char *overlay, int n_flags,
-                                          const char *const *flags, ctune_unit **out);
+CTUNE_MUST_USE ctune_status ctune_extract(ctune_ctx *ctx, const char *file, const char *overlay,
+                                          int n_flags, const char *const *flags, ctune_unit **out);
 void ctune_unit_destroy(ctune_unit *unit);
 
 #endif

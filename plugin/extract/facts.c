@@ -1,10 +1,12 @@
 /*
- * Facts: is an affine inequality true over a domain, and if not, which condition on the parameters makes it so?
+ * Facts: is an affine inequality true over a domain, and if not, which condition on the parameters
+ * makes it so?
  *
- * In: conditions, a form, the parameters' C types, facts already assumed. Out: yes or no, and new rows of b->assumes. isl decides
- * exactly; an operation budget makes "too hard" a no, never a wait. The points that break the claim are projected on
- * the parameters; their complement is what must be checked at run time. When it is no conjunction, the piece that
- * holds the representative sizes is taken: a fact that those sizes break would make the tuned code unreachable.
+ * In: conditions, a form, the parameters' C types, facts already assumed. Out: yes or no, and new
+ * rows of b->assumes. isl decides exactly; an operation budget makes "too hard" a no, never a wait.
+ * The points that break the claim are projected on the parameters; their complement is what must be
+ * checked at run time. When it is no conjunction, the piece that holds the representative sizes is
+ * taken: a fact that those sizes break would make the tuned code unreachable.
  */
 #include "plugin/extract/build.h"
 
@@ -23,7 +25,9 @@ static const unsigned long BUDGET = 400000;
 static const int64_t WIDE = (int64_t)1 << 31; /* 64-bit parameters are assumed to lie below */
 
 /* Dimensions: parameters first, then axes, all as set dimensions. */
-static int n_dims(const ctune_build *b) { return b->params.n + b->axes.n; }
+static int n_dims(const ctune_build *b) {
+    return b->params.n + b->axes.n;
+}
 
 static isl_aff *to_isl(ctune_build *b, isl_local_space *space, const ctune_aff *aff) {
     isl_aff *sum = isl_aff_zero_on_domain(isl_local_space_copy(space));
@@ -135,7 +139,8 @@ static bool is_overspent(ctune_build *b) {
     return failed;
 }
 
-bool ctune_facts_has(ctune_build *b, int n_cons, const ctune_aff *const *cons, const ctune_aff *aff) {
+bool ctune_facts_has(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                     const ctune_aff *aff) {
     if (aff == NULL) {
         return false;
     }
@@ -150,7 +155,7 @@ bool ctune_facts_has(ctune_build *b, int n_cons, const ctune_aff *const *cons, c
     return !failed && empty == isl_bool_true;
 }
 
-/* ---- making facts -------------------------------------------------------------------------------------------- */
+/* ---- making facts ---------------------------------------------------------------------------- */
 
 typedef struct fact_list {
     ctune_build *b;

@@ -1,9 +1,10 @@
 /*
  * Loop headers: for (i = lo; i < hi; i += step) as an axis with affine inequalities.
  *
- * In: a ForStmt. Out: a LOOP node, its axis, facts. The mathematics of the bounds is what C does as long as the
- * counter and both sides of the comparison keep their values: shown by induction over the iterations, from the first value and from
- * value -> value + step, with facts where the types could wrap.
+ * In: a ForStmt. Out: a LOOP node, its axis, facts. The mathematics of the bounds is what C does as
+ * long as the counter and both sides of the comparison keep their values: shown by induction over
+ * the iterations, from the first value and from value -> value + step, with facts where the types
+ * could wrap.
  */
 #include "plugin/extract/build.h"
 
@@ -15,25 +16,26 @@ typedef struct header {
     int axis;
     ctune_bound lo;
     const ctune_aff *lo_aff[CTUNE_MAX_ALTERNATIVES];
-    const ctune_aff *value;       /* the counter, affine */
+    const ctune_aff *value; /* the counter, affine */
     const ctune_poly *value_poly;
-    ctune_conds conds;            /* of the condition */
-    int n_sides;                  /* sides of comparisons whose range is to be shown */
+    ctune_conds conds; /* of the condition */
+    int n_sides;       /* sides of comparisons whose range is to be shown */
     ctune_int side[16];
     CXCursor side_at[16];
     bool is_ne;                   /* a != comparison: must not step over its end */
     const ctune_aff *ne_distance; /* >= 0 at the start */
 } header;
 
-/* ---- parts of the header ------------------------------------------------------------------------------------- */
+/* ---- parts of the header --------------------------------------------------------------------- */
 
 static bool read_init(ctune_build *b, header *h, CXCursor at) {
     ctune_kids kids = ctune_cx_kids(b->arena, at);
     CXCursor decl = clang_getNullCursor();
     if (ctune_cx_kind(at) == CXCursor_DeclStmt) {
         if (kids.n > 1) {
-            return ctune_build_refuse(b, CTUNE_REFUSE_SEVERAL_COUNTERS, at, "'%s' declares %d variables",
-                                      ctune_build_text(b, at), kids.n);
+            return ctune_build_refuse(b, CTUNE_REFUSE_SEVERAL_COUNTERS, at,
+                                      "'%s' declares %d variables", ctune_build_text(b, at),
+                                      kids.n);
         }
         ctune_kids exprs = kids.n == 1 ? ctune_cx_exprs(b->arena, kids.at[0]) : kids;
         if (kids.n == 1 && exprs.n > 0) {
@@ -41,13 +43,13 @@ static bool read_init(ctune_build *b, header *h, CXCursor at) {
             h->init = exprs.at[exprs.n - 1];
         }
     } else if (clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_Comma) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_SEVERAL_COUNTERS, at, "'%s' sets several variables",
-                                  ctune_build_text(b, at));
+        return ctune_build_refuse(b, CTUNE_REFUSE_SEVERAL_COUNTERS, at,
+                                  "'%s' sets several variables", ctune_build_text(b, at));
     } else if (clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_Assign && kids.n == 2) {
         CXCursor left = ctune_cx_strip(b->arena, kids.at[0]);
         if (ctune_cx_kind(left) != CXCursor_DeclRefExpr) {
-            return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_ADDRESS, at, "'%s' is no local variable",
-                                      ctune_build_text(b, left));
+            return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_ADDRESS, at,
+                                      "'%s' is no local variable", ctune_build_text(b, left));
         }
         decl = ctune_cx_decl(left);
         h->init = kids.at[1];
@@ -71,8 +73,9 @@ static bool check_counter(ctune_build *b, header *h) {
     }
     h->type = ctune_cx_type(var->type);
     if (h->type >= CTUNE_F16) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_TYPE, h->cursor, "the counter '%s' is a %s",
-                                  var->name, ctune_type_get(h->type)->c_name);
+        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_TYPE, h->cursor,
+                                  "the counter '%s' is a %s", var->name,
+                                  ctune_type_get(h->type)->c_name);
     }
     if (!var->is_automatic || var->is_address_taken) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_ADDRESS, h->cursor,
@@ -144,7 +147,8 @@ static bool read_step(ctune_build *b, header *h, CXCursor at) {
         }
         ctune_kids terms = ctune_cx_exprs(b->arena, sum);
         enum CXBinaryOperatorKind sign = clang_getCursorBinaryOperatorKind(sum);
-        bool is_sum = terms.n == 2 && (sign == CXBinaryOperator_Add || sign == CXBinaryOperator_Sub);
+        bool is_sum =
+            terms.n == 2 && (sign == CXBinaryOperator_Add || sign == CXBinaryOperator_Sub);
         if (is_sum && is_counter(b, h, terms.at[0])) {
             return read_amount(b, h, terms.at[1], sign == CXBinaryOperator_Add ? 1 : -1);
         }
@@ -157,7 +161,7 @@ static bool read_step(ctune_build *b, header *h, CXCursor at) {
                               ctune_build_text(b, at), h->var->name);
 }
 
-/* ---- the axis ------------------------------------------------------------------------------------------------ */
+/* ---- the axis -------------------------------------------------------------------------------- */
 
 static bool read_start(ctune_build *b, header *h) {
     h->lo = ctune_affine_bound(b, h->init, 1);
@@ -172,9 +176,9 @@ static bool read_start(ctune_build *b, header *h) {
     for (int i = 0; i < h->lo.n; i++) {
         ctune_int lo = ctune_affine_cast(b, h->lo.value[i], h->type, h->init);
         lo = ctune_affine_settle(b, lo, h->init);
-        h->lo_aff[i] = lo.poly == NULL ? NULL
-                                       : ctune_affine_form(b, lo.poly, CTUNE_REFUSE_BOUND_NOT_AFFINE,
-                                                           h->init);
+        h->lo_aff[i] = lo.poly == NULL
+                           ? NULL
+                           : ctune_affine_form(b, lo.poly, CTUNE_REFUSE_BOUND_NOT_AFFINE, h->init);
         if (h->lo_aff[i] == NULL) {
             return false;
         }
@@ -203,7 +207,7 @@ static const ctune_aff *first(ctune_build *b, const header *h, int k) {
     return h->step == 1 ? h->lo_aff[k] : ctune_aff_const(b->arena, 0);
 }
 
-/* ---- the condition ------------------------------------------------------------------------------------------- */
+/* ---- the condition --------------------------------------------------------------------------- */
 
 static bool add_cond(ctune_build *b, header *h, const ctune_poly *poly, CXCursor at) {
     const ctune_aff *aff = ctune_affine_form(b, poly, CTUNE_REFUSE_BOUND_NOT_AFFINE, at);
@@ -257,13 +261,13 @@ static bool add_ne(ctune_build *b, header *h, ctune_bound *x, ctune_bound *y, CX
         distance = ctune_aff_scale(b->arena, distance, -1);
     }
     if (distance == NULL || coef < -1 || coef > 1 || coef == 0 || h->is_ne || h->lo.n > 1) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at,
-                                  "'%s' may be stepped over", ctune_build_text(b, at));
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at, "'%s' may be stepped over",
+                                  ctune_build_text(b, at));
     }
     h->is_ne = true;
     h->ne_distance = distance;
-    return add_cond(b, h, ctune_poly_from_aff(b->arena, ctune_aff_add_const(b->arena, distance, -1)),
-                    at);
+    return add_cond(b, h,
+                    ctune_poly_from_aff(b->arena, ctune_aff_add_const(b->arena, distance, -1)), at);
 }
 
 static bool read_relation(ctune_build *b, header *h, CXCursor at, enum CXBinaryOperatorKind op,
@@ -282,8 +286,8 @@ static bool read_relation(ctune_build *b, header *h, CXCursor at, enum CXBinaryO
         return add_ne(b, h, &x, &y, at);
     }
     if (op == CXBinaryOperator_EQ) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at, "'%s' compares with ==",
-                                  ctune_build_text(b, at));
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, at,
+                                  "'%s' compares with ==", ctune_build_text(b, at));
     }
     int64_t gap = op == CXBinaryOperator_LT || op == CXBinaryOperator_GT;
     const ctune_bound *small = is_less ? &x : &y, *large = is_less ? &y : &x;
@@ -311,7 +315,8 @@ static bool read_condition(ctune_build *b, header *h, CXCursor at) {
     if (ctune_affine_relation(b, at, &op, &left, &right)) {
         return read_relation(b, h, at, op, left, right);
     }
-    if (ctune_cx_type(clang_getCursorType(at)) < CTUNE_F16 && is_counter(b, h, at)) { /* i: i != 0 */
+    if (ctune_cx_type(clang_getCursorType(at)) < CTUNE_F16 &&
+        is_counter(b, h, at)) { /* i: i != 0 */
         ctune_bound x = ctune_affine_bound(b, at, 0), zero = x;
         zero.value[0].poly = ctune_poly_const(b->arena, 0);
         return take_sides(b, h, &x, at) && add_ne(b, h, &x, &zero, at);
@@ -348,16 +353,16 @@ static bool check_direction(ctune_build *b, header *h) {
         }
         ends |= coef < 0;
     }
-    return ends || ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
-                                      "'%s' does not depend on the counter",
-                                      ctune_build_text(b, h->cond));
+    return ends ||
+           ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
+                              "'%s' does not depend on the counter", ctune_build_text(b, h->cond));
 }
 
-/* ---- ranges by induction ------------------------------------------------------------------------------------- */
+/* ---- ranges by induction --------------------------------------------------------------------- */
 
 static const ctune_aff *next(ctune_build *b, const header *h, const ctune_aff *aff) {
-    const ctune_aff *one = ctune_aff_add_const(
-        b->arena, ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, 1), 1);
+    const ctune_aff *one =
+        ctune_aff_add_const(b->arena, ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, 1), 1);
     return ctune_aff_subst(b->arena, aff, CTUNE_TERM_AXIS, h->axis, one);
 }
 
@@ -365,23 +370,23 @@ static const ctune_aff *next(ctune_build *b, const header *h, const ctune_aff *a
 static bool check_side(ctune_build *b, header *h, int i, int n_outer) {
     const ctune_aff *aff = ctune_poly_to_aff(b->arena, h->side[i].poly);
     ctune_type type = h->side[i].type;
-    bool ok = aff != NULL &&
-              ctune_affine_fits(b, b->domain.n, b->domain.at, next(b, h, aff), type);
+    bool ok = aff != NULL && ctune_affine_fits(b, b->domain.n, b->domain.at, next(b, h, aff), type);
     for (int k = 0; k < h->lo.n && ok; k++) {
         const ctune_aff *start =
             ctune_aff_subst(b->arena, aff, CTUNE_TERM_AXIS, h->axis, first(b, h, k));
         ok = ctune_affine_fits(b, n_outer, b->domain.at, start, type);
     }
-    return ok || ctune_build_refuse(b, CTUNE_REFUSE_RANGE, h->side_at[i],
-                                    "'%s' may leave the range of '%s' in the comparison",
-                                    ctune_build_text(b, h->side_at[i]),
-                                    ctune_type_get(type)->c_name);
+    return ok ||
+           ctune_build_refuse(b, CTUNE_REFUSE_RANGE, h->side_at[i],
+                              "'%s' may leave the range of '%s' in the comparison",
+                              ctune_build_text(b, h->side_at[i]), ctune_type_get(type)->c_name);
 }
 
 static bool check_ranges(ctune_build *b, header *h, int n_outer) {
     bool is_signed = (ctune_type_get(h->type)->flags & CTUNE_TF_SIGNED) != 0;
     bool may_wrap = !is_signed || h->type < CTUNE_I32 || b->wrapv;
-    if (may_wrap && !ctune_affine_fits(b, b->domain.n, b->domain.at, next(b, h, h->value), h->type)) {
+    if (may_wrap &&
+        !ctune_affine_fits(b, b->domain.n, b->domain.at, next(b, h, h->value), h->type)) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRAPS, h->cursor,
                                   "the counter '%s' may leave the range of '%s'", h->var->name,
                                   ctune_type_get(h->type)->c_name);
@@ -396,13 +401,14 @@ static bool check_ranges(ctune_build *b, header *h, int n_outer) {
             ctune_aff_subst(b->arena, h->ne_distance, CTUNE_TERM_AXIS, h->axis, first(b, h, 0));
         if (!ctune_facts_require(b, n_outer, b->domain.at, start)) {
             return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
-                                      "'%s' may start behind its end", ctune_build_text(b, h->cond));
+                                      "'%s' may start behind its end",
+                                      ctune_build_text(b, h->cond));
         }
     }
     return true;
 }
 
-/* ---- the whole loop ------------------------------------------------------------------------------------------ */
+/* ---- the whole loop -------------------------------------------------------------------------- */
 
 static bool push_bounds(ctune_build *b, header *h, ctune_mnode *node) {
     int n_lower = h->step == 1 ? h->lo.n : 1;

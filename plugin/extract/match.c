@@ -1,9 +1,9 @@
 /*
  * Matching: from a pragma's place to the statement that follows it.
  *
- * libclang has no cursor for a foreign pragma, so the statement is the first one that begins after it inside the innermost construct
- * that contains it. What stands around in the text (other pragmas, #if, macros) decides whether replacing the
- * statement's text would be right.
+ * libclang has no cursor for a foreign pragma, so the statement is the first one that begins after
+ * it inside the innermost construct that contains it. What stands around in the text (other
+ * pragmas, #if, macros) decides whether replacing the statement's text would be right.
  */
 #include "plugin/extract/unit.h"
 
@@ -24,7 +24,7 @@ static bool refuse(ctune_match *m, ctune_refusal refusal, size_t at, const char 
     return false;
 }
 
-/* ---- the statement ------------------------------------------------------------------------------------------- */
+/* ---- the statement --------------------------------------------------------------------------- */
 
 static bool is_main(ctune_parsed *p, CXCursor cursor) {
     CXFile file = NULL;
@@ -52,8 +52,8 @@ static CXCursor find_statement(ctune_parsed *p, CXCursor cursor, size_t at) {
         if (begin < at && end > at) {
             return find_statement(p, kids.at[i], at);
         }
-        if (begin >= at && (clang_isStatement(ctune_cx_kind(kids.at[i])) ||
-                            ctune_cx_is_expr(kids.at[i]))) {
+        if (begin >= at &&
+            (clang_isStatement(ctune_cx_kind(kids.at[i])) || ctune_cx_is_expr(kids.at[i]))) {
             return kids.at[i];
         }
     }
@@ -83,7 +83,7 @@ static size_t statement_end(ctune_parsed *p, CXCursor cursor) {
     return ctune_cx_end(cursor);
 }
 
-/* ---- directives ---------------------------------------------------------------------------------------------- */
+/* ---- directives ------------------------------------------------------------------------------ */
 
 typedef enum pragma_class { HARMLESS, HINT, OPENMP, FLOATING, OTHER } pragma_class;
 
@@ -92,15 +92,33 @@ static const struct {
     const char *words;
     pragma_class is;
 } pragmas[] = {
-    {"omp", OPENMP},           {"STDC", FLOATING},       {"clang fp", FLOATING},
-    {"float_control", FLOATING}, {"fenv_access", FLOATING}, {"GCC optimize", FLOATING},
-    {"unroll", HINT},          {"nounroll", HINT},       {"GCC unroll", HINT},
-    {"GCC ivdep", HINT},       {"GCC novector", HINT},   {"clang loop", HINT},
-    {"ivdep", HINT},           {"vector", HINT},         {"novector", HINT},
-    {"loop_count", HINT},      {"unroll_and_jam", HINT}, {"nounroll_and_jam", HINT},
-    {"loop", HINT},            {"GCC diagnostic", HARMLESS}, {"clang diagnostic", HARMLESS},
-    {"region", HARMLESS},      {"endregion", HARMLESS},  {"mark", HARMLESS},
-    {"message", HARMLESS},     {"GCC poison", HARMLESS}, {"once", HARMLESS},
+    {"omp", OPENMP},
+    {"STDC", FLOATING},
+    {"clang fp", FLOATING},
+    {"float_control", FLOATING},
+    {"fenv_access", FLOATING},
+    {"GCC optimize", FLOATING},
+    {"unroll", HINT},
+    {"nounroll", HINT},
+    {"GCC unroll", HINT},
+    {"GCC ivdep", HINT},
+    {"GCC novector", HINT},
+    {"clang loop", HINT},
+    {"ivdep", HINT},
+    {"vector", HINT},
+    {"novector", HINT},
+    {"loop_count", HINT},
+    {"unroll_and_jam", HINT},
+    {"nounroll_and_jam", HINT},
+    {"loop", HINT},
+    {"GCC diagnostic", HARMLESS},
+    {"clang diagnostic", HARMLESS},
+    {"region", HARMLESS},
+    {"endregion", HARMLESS},
+    {"mark", HARMLESS},
+    {"message", HARMLESS},
+    {"GCC poison", HARMLESS},
+    {"once", HARMLESS},
 };
 
 static pragma_class classify(const char *rest) {
@@ -147,7 +165,8 @@ static size_t skip_directives(const ctune_source *s, size_t at) {
     }
 }
 
-static void check_above(const ctune_source *s, size_t pragma_begin, size_t pragma_end, ctune_match *m) {
+static void check_above(const ctune_source *s, size_t pragma_begin, size_t pragma_end,
+                        ctune_match *m) {
     for (int i = 0; i < s->n_directives; i++) {
         const ctune_directive *d = &s->directives[i];
         if (strcmp(d->name, "pragma") != 0 || d->begin > pragma_begin ||
@@ -173,17 +192,18 @@ static void check_below(const ctune_source *s, size_t pragma_end, ctune_match *m
             continue;
         }
         if (strcmp(d->name, "pragma") != 0) {
-            refuse(m, CTUNE_REFUSE_CONDITIONAL_TEXT, d->begin, "#%s between the pragma and the loop",
-                   d->name);
+            refuse(m, CTUNE_REFUSE_CONDITIONAL_TEXT, d->begin,
+                   "#%s between the pragma and the loop", d->name);
             continue;
         }
         pragma_class is = classify(d->rest);
         if (is == HINT) {
             m->begin = d->begin < m->begin ? d->begin : m->begin;
         } else if (is != HARMLESS) {
-            refuse(m, is == OPENMP     ? CTUNE_REFUSE_OPENMP_LOOP
-                      : is == FLOATING ? CTUNE_REFUSE_FP_PRAGMA
-                                       : CTUNE_REFUSE_OTHER_PRAGMA,
+            refuse(m,
+                   is == OPENMP     ? CTUNE_REFUSE_OPENMP_LOOP
+                   : is == FLOATING ? CTUNE_REFUSE_FP_PRAGMA
+                                    : CTUNE_REFUSE_OTHER_PRAGMA,
                    d->begin, "'#pragma %.60s' applies to the loop", d->rest);
         }
     }
@@ -198,9 +218,10 @@ static void check_inside(const ctune_source *s, size_t begin, ctune_match *m) {
         if (strcmp(d->name, "pragma") == 0) {
             pragma_class is = classify(d->rest);
             if (is != HINT && is != HARMLESS) {
-                refuse(m, is == OPENMP     ? CTUNE_REFUSE_OPENMP_LOOP
-                          : is == FLOATING ? CTUNE_REFUSE_FP_PRAGMA
-                                           : CTUNE_REFUSE_OTHER_PRAGMA,
+                refuse(m,
+                       is == OPENMP     ? CTUNE_REFUSE_OPENMP_LOOP
+                       : is == FLOATING ? CTUNE_REFUSE_FP_PRAGMA
+                                        : CTUNE_REFUSE_OTHER_PRAGMA,
                        d->begin, "'#pragma %.60s' stands in the region", d->rest);
             }
         } else if (strcmp(d->name, "define") != 0 && strcmp(d->name, "undef") != 0 &&
@@ -232,15 +253,15 @@ static void check_macros(ctune_parsed *p, size_t begin, ctune_match *m) {
     }
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void check_kind(ctune_match *m, size_t at) {
     enum CXCursorKind kind = ctune_cx_kind(m->statement);
     if (kind == CXCursor_ForStmt || kind == CXCursor_CompoundStmt) {
         return;
     }
-    bool is_omp = kind >= CXCursor_OMPParallelDirective && kind < CXCursor_OpenACCComputeConstruct &&
-                  kind != CXCursor_SEHLeaveStmt;
+    bool is_omp = kind >= CXCursor_OMPParallelDirective &&
+                  kind < CXCursor_OpenACCComputeConstruct && kind != CXCursor_SEHLeaveStmt;
     if (is_omp) {
         refuse(m, CTUNE_REFUSE_OPENMP_LOOP, at, "an OpenMP construct follows the pragma");
     } else if (kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt) {
@@ -278,10 +299,11 @@ bool ctune_match_find(ctune_parsed *p, size_t pragma_begin, size_t pragma_end, c
     check_below(p->source, pragma_end, m);
     if (m->refusal == CTUNE_REFUSE_NONE &&
         skip_directives(p->source, pragma_end) != begin) { /* [[attributes]], labels, stray text */
-        refuse(m, CTUNE_REFUSE_NOT_A_LOOP, pragma_begin, "the loop does not directly follow the pragma");
+        refuse(m, CTUNE_REFUSE_NOT_A_LOOP, pragma_begin,
+               "the loop does not directly follow the pragma");
     }
     check_above(p->source, pragma_begin, pragma_end, m);
-    check_macros(p, begin, m);
     check_inside(p->source, begin, m);
+    check_macros(p, begin, m);
     return m->refusal == CTUNE_REFUSE_NONE;
 }

@@ -1,8 +1,9 @@
 /*
  * Parameters: integers that the region reads and never writes, and the clauses that speak of them.
  *
- * In: variables, members, invariant expressions; sizes(...) and assume(...). Out: rows of b->params and b->assumes.
- * An invariant expression that is no affine form (k*k, n%4, max(n, m)) becomes a parameter of its own.
+ * In: variables, members, invariant expressions; sizes(...) and assume(...). Out: rows of b->params
+ * and b->assumes. An invariant expression that is no affine form (k*k, n%4, max(n, m)) becomes a
+ * parameter of its own.
  */
 #include "plugin/extract/build.h"
 
@@ -66,9 +67,9 @@ int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at) {
         return var->param;
     }
     if (var->n_writes > 0 || var->is_inside) {
-        ctune_build_refuse(b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_ASSIGNED
-                                              : CTUNE_REFUSE_BOUND_CHANGES,
-                           at, "'%s' is assigned in the region", var->name);
+        ctune_build_refuse(
+            b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_ASSIGNED : CTUNE_REFUSE_BOUND_CHANGES, at,
+            "'%s' is assigned in the region", var->name);
         return -1;
     }
     if (!ctune_type_check(b, var->type, at)) {
@@ -79,7 +80,7 @@ int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at) {
     return var->param;
 }
 
-/* ---- assume(...) --------------------------------------------------------------------------------------------- */
+/* ---- assume(...) ----------------------------------------------------------------------------- */
 
 typedef struct assume_parser {
     ctune_build *b;
@@ -152,7 +153,7 @@ static const ctune_poly *parse_primary(assume_parser *q) {
         return ctune_poly_const(q->b->arena, value);
     }
     return isalpha((unsigned char)*q->p) || *q->p == '_' ? parse_name(q)
-                                                          : fail(q, "expected a name or number");
+                                                         : fail(q, "expected a name or number");
 }
 
 static const ctune_poly *parse_product(assume_parser *q) {
@@ -174,8 +175,7 @@ static const ctune_poly *parse_product(assume_parser *q) {
             q->has_div = true;
             const ctune_poly *floor =
                 ctune_poly_atom(q->b->arena, CTUNE_TERM_DIV, q->b->divs.n - 1);
-            value = ctune_poly_sub(q->b->arena, value,
-                                   ctune_poly_scale(q->b->arena, floor, den));
+            value = ctune_poly_sub(q->b->arena, value, ctune_poly_scale(q->b->arena, floor, den));
         } else {
             return value;
         }
@@ -233,25 +233,27 @@ static bool parse_comparison(assume_parser *q) {
     if (!q->ok || diff == NULL) {
         return false;
     }
-    const char *text =
-        has_div ? ctune_arena_strndup(a, begin, (size_t)(q->p - begin)) : NULL;
+    const char *text = has_div ? ctune_arena_strndup(a, begin, (size_t)(q->p - begin)) : NULL;
     switch (op) {
-    case 0: return add_assume(q, diff, text);
-    case 1: return add_assume(q, ctune_poly_scale(a, diff, -1), text);
+    case 0:
+        return add_assume(q, diff, text);
+    case 1:
+        return add_assume(q, ctune_poly_scale(a, diff, -1), text);
     case 2:
         return add_assume(q, diff, text) &&
                add_assume(q, ctune_poly_scale(a, diff, -1), has_div ? text : NULL);
-    case 3: return add_assume(q, ctune_poly_add(a, diff, ctune_poly_const(a, -1)), text);
+    case 3:
+        return add_assume(q, ctune_poly_add(a, diff, ctune_poly_const(a, -1)), text);
     default:
-        return add_assume(q, ctune_poly_add(a, ctune_poly_scale(a, diff, -1),
-                                            ctune_poly_const(a, -1)), text);
+        return add_assume(
+            q, ctune_poly_add(a, ctune_poly_scale(a, diff, -1), ctune_poly_const(a, -1)), text);
     }
 }
 
 bool ctune_clauses_apply(ctune_build *b) {
     for (int i = 0; i < b->pragma->n_assumes; i++) {
-        assume_parser q = {.b = b, .start = b->pragma->assumes[i], .p = b->pragma->assumes[i],
-                           .ok = true};
+        assume_parser q = {
+            .b = b, .start = b->pragma->assumes[i], .p = b->pragma->assumes[i], .ok = true};
         do {
             if (!parse_comparison(&q)) {
                 return false;

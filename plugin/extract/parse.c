@@ -1,8 +1,9 @@
 /*
  * Parsing: libclang with the flags that matter to a front end.
  *
- * In: text and the user's compiler command line. Out: a translation unit, where macros are used, what is skipped. Only flags that
- * change what the program means are passed on, so that gcc's command lines work, too.
+ * In: text and the user's compiler command line. Out: a translation unit, where macros are used,
+ * what is skipped. Only flags that change what the program means are passed on, so that gcc's
+ * command lines work, too.
  */
 #include "plugin/extract/unit.h"
 
@@ -16,17 +17,39 @@ static const struct {
     bool takes_word; /* "-I dir" */
     bool is_exact;
 } kept[] = {
-    {"-I", true, false},          {"-D", true, false},         {"-U", true, false},
-    {"-include", true, true},     {"-imacros", true, true},    {"-isystem", true, false},
-    {"-iquote", true, false},     {"-idirafter", true, false}, {"-isysroot", true, false},
-    {"--sysroot", true, true},    {"--sysroot=", false, false},{"-nostdinc", false, true},
-    {"-std=", false, false},      {"-ansi", false, true},      {"-fopenmp", false, false},
-    {"-funsigned-char", false, true}, {"-fsigned-char", false, true}, {"-fshort-enums", false, true},
-    {"-fwrapv", false, true},     {"-ffast-math", false, true},{"-fms-extensions", false, true},
-    {"-fgnu89-inline", false, true}, {"-O", false, false},     {"-march=", false, false},
-    {"-mcpu=", false, false},     {"-mavx", false, false},     {"-msse", false, false},
-    {"-mfma", false, true},       {"-m32", false, true},       {"-m64", false, true},
-    {"-pthread", false, true},    {"-undef", false, true},     {"--target=", false, false},
+    {"-I", true, false},
+    {"-D", true, false},
+    {"-U", true, false},
+    {"-include", true, true},
+    {"-imacros", true, true},
+    {"-isystem", true, false},
+    {"-iquote", true, false},
+    {"-idirafter", true, false},
+    {"-isysroot", true, false},
+    {"--sysroot", true, true},
+    {"--sysroot=", false, false},
+    {"-nostdinc", false, true},
+    {"-std=", false, false},
+    {"-ansi", false, true},
+    {"-fopenmp", false, false},
+    {"-funsigned-char", false, true},
+    {"-fsigned-char", false, true},
+    {"-fshort-enums", false, true},
+    {"-fwrapv", false, true},
+    {"-ffast-math", false, true},
+    {"-fms-extensions", false, true},
+    {"-fgnu89-inline", false, true},
+    {"-O", false, false},
+    {"-march=", false, false},
+    {"-mcpu=", false, false},
+    {"-mavx", false, false},
+    {"-msse", false, false},
+    {"-mfma", false, true},
+    {"-m32", false, true},
+    {"-m64", false, true},
+    {"-pthread", false, true},
+    {"-undef", false, true},
+    {"--target=", false, false},
     {"-fblocks", false, true},
 };
 
@@ -83,8 +106,7 @@ static const char *resource_dir(ctune_arena *arena) {
     const char *digits = strstr(clang_getCString(version), "version ");
     int major = digits != NULL ? atoi(digits + 8) : 0;
     clang_disposeString(version);
-    const char *dir =
-        ctune_arena_printf(arena, "/usr/lib/llvm-%d/lib/clang/%d", major, major);
+    const char *dir = ctune_arena_printf(arena, "/usr/lib/llvm-%d/lib/clang/%d", major, major);
     return dir != NULL && access(dir, R_OK) == 0 ? dir : NULL;
 }
 
@@ -104,6 +126,13 @@ static enum CXChildVisitResult note_expansion(CXCursor cursor, CXCursor parent, 
     ctune_parsed *p = data;
     CXFile file;
     unsigned begin = 0, end = 0;
+    if (clang_getCursorKind(cursor) == CXCursor_MacroDefinition) {
+        ctune_expansion *d = CTUNE_PUSH(p, p->definitions);
+        if (d == NULL) {
+            return CXChildVisit_Break;
+        }
+        *d = (ctune_expansion){.name = ctune_cx_name(p->arena, cursor), .definition = cursor};
+    }
     if (clang_getCursorKind(cursor) != CXCursor_MacroExpansion) {
         return CXChildVisit_Continue;
     }
@@ -115,7 +144,7 @@ static enum CXChildVisitResult note_expansion(CXCursor cursor, CXCursor parent, 
         if (e == NULL) {
             return CXChildVisit_Break;
         }
-        *e = (ctune_expansion){ctune_cx_name(p->arena, cursor), begin, end};
+        *e = (ctune_expansion){.name = ctune_cx_name(p->arena, cursor), .begin = begin, .end = end};
     }
     return CXChildVisit_Continue;
 }
@@ -128,7 +157,7 @@ static void note_inactive(ctune_parsed *p) {
         clang_getExpansionLocation(clang_getRangeEnd(list->ranges[i]), NULL, NULL, NULL, &end);
         ctune_expansion *e = CTUNE_PUSH(p, p->inactive);
         if (e != NULL) {
-            *e = (ctune_expansion){"", begin, end};
+            *e = (ctune_expansion){.name = "", .begin = begin, .end = end};
         }
     }
     clang_disposeSourceRangeList(list);
@@ -155,9 +184,9 @@ ctune_status ctune_parsed_init(ctune_ctx *ctx, ctune_arena *arena, const ctune_s
     const char *file = strcmp(source->file, "-") == 0 ? "stdin.c" : source->file;
     struct CXUnsavedFile overlay = {file, source->clean, source->n_clean};
     out->index = clang_createIndex(0, 0);
-    enum CXErrorCode rc = clang_parseTranslationUnit2(
-        out->index, file, args, n, &overlay, 1, CXTranslationUnit_DetailedPreprocessingRecord,
-        &out->unit);
+    enum CXErrorCode rc =
+        clang_parseTranslationUnit2(out->index, file, args, n, &overlay, 1,
+                                    CXTranslationUnit_DetailedPreprocessingRecord, &out->unit);
     if (rc != CXError_Success || out->unit == NULL) {
         ctune_parsed_clear(out);
         return ctune_fail(ctx, CTUNE_EENV, "%s: libclang cannot parse the file (error %d)",
@@ -166,7 +195,8 @@ ctune_status ctune_parsed_init(ctune_ctx *ctx, ctune_arena *arena, const ctune_s
     out->file = clang_getFile(out->unit, file);
     clang_visitChildren(clang_getTranslationUnitCursor(out->unit), note_expansion, out);
     note_inactive(out);
-    return ctune_arena_has_failed(arena) ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory") : CTUNE_OK;
+    return ctune_arena_has_failed(arena) ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                                         : CTUNE_OK;
 }
 
 void ctune_parsed_clear(ctune_parsed *parsed) {
@@ -189,10 +219,14 @@ bool ctune_parsed_report(ctune_parsed *p) {
             CXFile file = NULL;
             unsigned line = 0, col = 0, offset = 0;
             clang_getFileLocation(clang_getDiagnosticLocation(d), &file, &line, &col, &offset);
-            ctune_diag out = {.severity = CTUNE_ERROR, .file = p->source->file,
-                              .line = (int)line, .col = (int)col, .code = "does-not-parse",
+            ctune_diag out = {.severity = CTUNE_ERROR,
+                              .file = p->source->file,
+                              .line = (int)line,
+                              .col = (int)col,
+                              .code = "does-not-parse",
                               .text = clang_getCString(text),
-                              .hint = "ctune reads the file with clang's front end: it must compile"};
+                              .hint =
+                                  "ctune reads the file with clang's front end: it must compile"};
             CXString name = {0};
             bool is_main = file != NULL && clang_File_isEqual(file, p->file);
             if (is_main) {
@@ -212,7 +246,7 @@ bool ctune_parsed_report(ctune_parsed *p) {
     return n_errors > 0;
 }
 
-/* ---- headers ------------------------------------------------------------------------------------------------- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 static void check_header(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data) {
     ctune_parsed *p = data;
@@ -220,7 +254,8 @@ static void check_header(CXFile file, CXSourceLocation *stack, unsigned depth, C
     size_t n = 0;
     const char *text = depth > 0 ? clang_getFileContents(p->unit, file, &n) : NULL;
     CXSourceLocation start = clang_getLocationForOffset(p->unit, file, 0);
-    if (text == NULL || clang_Location_isInSystemHeader(start) || memmem(text, n, "tune", 4) == NULL) {
+    if (text == NULL || clang_Location_isInSystemHeader(start) ||
+        memmem(text, n, "tune", 4) == NULL) {
         return;
     }
     CXString name = clang_getFileName(file);
@@ -230,7 +265,8 @@ static void check_header(CXFile file, CXSourceLocation *stack, unsigned depth, C
             if (header.sites[i].macro != NULL) {
                 continue;
             }
-            ctune_diag d = {.severity = CTUNE_REMARK, .file = header.file,
+            ctune_diag d = {.severity = CTUNE_REMARK,
+                            .file = header.file,
                             .code = ctune_refusal_code(CTUNE_REFUSE_PRAGMA_IN_HEADER),
                             .text = "loop not tuned: the pragma stands in an included file",
                             .hint = ctune_refusal_hint(CTUNE_REFUSE_PRAGMA_IN_HEADER)};

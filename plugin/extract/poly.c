@@ -24,7 +24,9 @@ int ctune_mono_compare(const ctune_mono *x, const ctune_mono *y) {
     return 0;
 }
 
-static int mono_order(const void *x, const void *y) { return ctune_mono_compare(x, y); }
+static int mono_order(const void *x, const void *y) {
+    return ctune_mono_compare(x, y);
+}
 
 const ctune_poly *ctune_poly_collect(ctune_arena *a, const ctune_mono *mono, int n) {
     ctune_mono *sorted = CTUNE_NEW_ARRAY(a, ctune_mono, n + 1);
@@ -92,8 +94,8 @@ static bool mono_mul(const ctune_mono *x, const ctune_mono *y, ctune_mono *out) 
     }
     int i = 0, j = 0;
     while (i < x->degree || j < y->degree) {
-        bool take_x = j == y->degree ||
-                      (i < x->degree && atom_compare(&x->atom[i], &y->atom[j]) <= 0);
+        bool take_x =
+            j == y->degree || (i < x->degree && atom_compare(&x->atom[i], &y->atom[j]) <= 0);
         out->atom[out->degree++] = take_x ? x->atom[i++] : y->atom[j++];
     }
     return true;
@@ -144,9 +146,10 @@ const ctune_aff *ctune_poly_to_aff(ctune_arena *a, const ctune_poly *x) {
     const ctune_aff *sum = ctune_aff_const(a, 0);
     for (int i = 0; i < x->n; i++) {
         const ctune_mono *m = &x->mono[i];
-        sum = m->degree == 0 ? ctune_aff_add_const(a, sum, m->coef)
-                             : ctune_aff_add(a, sum, ctune_aff_term(a, m->atom[0].kind,
-                                                                    m->atom[0].id, m->coef));
+        sum =
+            m->degree == 0
+                ? ctune_aff_add_const(a, sum, m->coef)
+                : ctune_aff_add(a, sum, ctune_aff_term(a, m->atom[0].kind, m->atom[0].id, m->coef));
     }
     return sum;
 }

@@ -1,8 +1,9 @@
 /*
- * Polynomials in axes, parameters and divisions: what subscripts and bounds are before they are known to be affine.
+ * Polynomials in axes, parameters and divisions: what subscripts and bounds are before they are
+ * known to be affine.
  *
- * A linearised subscript (i*n + j) is no affine form, but a polynomial from which the dimensions can be read
- * back (delinearise.c). Coefficients are mathematical integers, checked for overflow.
+ * A linearised subscript (i*n + j) is no affine form, but a polynomial from which the dimensions
+ * can be read back (delinearise.c). Coefficients are mathematical integers, checked for overflow.
  */
 #ifndef CTUNE_PLUGIN_EXTRACT_POLY_H
 #define CTUNE_PLUGIN_EXTRACT_POLY_H
@@ -28,7 +29,8 @@ typedef struct ctune_poly {
     const ctune_mono *mono;
 } ctune_poly;
 
-/* Builders: NULL in, NULL out; NULL when memory is out, a coefficient overflows, or the degree is too high. */
+/* Builders: NULL in, NULL out; NULL when memory is out, a coefficient overflows, or the degree is
+ * too high. */
 const ctune_poly *ctune_poly_const(ctune_arena *a, int64_t c);
 const ctune_poly *ctune_poly_atom(ctune_arena *a, ctune_term_kind kind, int id);
 const ctune_poly *ctune_poly_add(ctune_arena *a, const ctune_poly *x, const ctune_poly *y);

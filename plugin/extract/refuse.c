@@ -14,8 +14,12 @@ static const struct {
 #undef X
 };
 
-const char *ctune_refusal_code(ctune_refusal refusal) { return rows[refusal].code; }
-const char *ctune_refusal_hint(ctune_refusal refusal) { return rows[refusal].hint; }
+const char *ctune_refusal_code(ctune_refusal refusal) {
+    return rows[refusal].code;
+}
+const char *ctune_refusal_hint(ctune_refusal refusal) {
+    return rows[refusal].hint;
+}
 
 static bool keep(ctune_build *b, ctune_refusal refusal, size_t offset, const char *format,
                  va_list args) {
@@ -27,7 +31,8 @@ static bool keep(ctune_build *b, ctune_refusal refusal, size_t offset, const cha
     return false;
 }
 
-bool ctune_build_refuse(ctune_build *b, ctune_refusal refusal, CXCursor at, const char *format, ...) {
+bool ctune_build_refuse(ctune_build *b, ctune_refusal refusal, CXCursor at, const char *format,
+                        ...) {
     va_list args;
     va_start(args, format);
     size_t offset = ctune_cx_begin(at);

@@ -1,13 +1,15 @@
 /*
  * Scalars: which belong to one iteration, which carry values from one to the next?
  *
- * In: the tree, with scalars as tensors without dimensions. Out: temporaries indexed by the loops around their scope. A variable
- * declared in the region lives where it is declared. One from outside is private to the innermost bodies in which every read follows a
- * write, when nothing reads it after the region; otherwise it stays one place in memory, and the dependences say the rest.
+ * In: the tree, with scalars as tensors without dimensions. Out: temporaries indexed by the loops
+ * around their scope. A variable declared in the region lives where it is declared. One from
+ * outside is private to the innermost bodies in which every read follows a write, when nothing
+ * reads it after the region; otherwise it stays one place in memory, and the dependences say the
+ * rest.
  */
 #include "plugin/extract/build.h"
 
-/* ---- uses below a node --------------------------------------------------------------------------------------- */
+/* ---- uses below a node ----------------------------------------------------------------------- */
 
 typedef bool use_fn(ctune_build *b, int acc, void *user);
 
@@ -56,7 +58,7 @@ static bool is_used(ctune_build *b, const ctune_mnode *node, int tensor) {
     return !each_use(b, node, tensor, stop, NULL);
 }
 
-/* ---- written before read? ------------------------------------------------------------------------------------ */
+/* ---- written before read? -------------------------------------------------------------------- */
 
 static bool reads_now(ctune_build *b, const ctune_expr *e, int tensor) {
     return e != NULL && !each_read(b, e, tensor, stop, NULL);
@@ -108,7 +110,7 @@ static bool is_self_contained(ctune_build *b, const ctune_mnode *node, int tenso
     return check_node(b, node, tensor, &defined);
 }
 
-/* ---- placing ------------------------------------------------------------------------------------------------- */
+/* ---- placing --------------------------------------------------------------------------------- */
 
 typedef struct place {
     int tensor;
@@ -173,7 +175,8 @@ static const ctune_aff *axis_index(ctune_build *b, const ctune_mnode *const *loo
 }
 
 /* All uses below `node` become a temporary of the loops around it. */
-static bool make_private(ctune_build *b, int tensor, const ctune_mnode *node, const ctune_mnode *scope) {
+static bool make_private(ctune_build *b, int tensor, const ctune_mnode *node,
+                         const ctune_mnode *scope) {
     const ctune_mnode *loops[CTUNE_MAX_DEPTH];
     place p = {.ok = true};
     p.n_prefix = loops_around(scope, loops);
@@ -216,7 +219,8 @@ static int users(ctune_build *b, int n, ctune_mnode *const *kids, int tensor, ct
     return found;
 }
 
-/* The scalar is written before it is read in `body` and dead after it: find the innermost bodies of that kind. */
+/* The scalar is written before it is read in `body` and dead after it: find the innermost bodies of
+ * that kind. */
 static bool place_in_body(ctune_build *b, int tensor, ctune_mnode *body) {
     ctune_mnode *only = NULL;
     int n = users(b, body->kids.n, body->kids.at, tensor, &only);
@@ -231,8 +235,7 @@ static bool place_in_body(ctune_build *b, int tensor, ctune_mnode *body) {
         return make_private(b, tensor, body, body);
     }
     for (int i = 0; i < body->kids.n; i++) {
-        if (is_used(b, body->kids.at[i], tensor) &&
-            !place_in_body(b, tensor, body->kids.at[i])) {
+        if (is_used(b, body->kids.at[i], tensor) && !place_in_body(b, tensor, body->kids.at[i])) {
             return false;
         }
     }
@@ -304,8 +307,7 @@ bool ctune_scalars_place(ctune_build *b) {
     int n = b->tensors.n; /* new ones are in place already */
     for (int t = 0; t < n; t++) {
         if (!(b->tensors.at[t].t.is_temp ? place_guard(b, t) : place_tensor(b, t))) {
-            return b->why.refusal != CTUNE_REFUSE_NONE ||
-                           ctune_arena_has_failed(b->arena)
+            return b->why.refusal != CTUNE_REFUSE_NONE || ctune_arena_has_failed(b->arena)
                        ? false
                        : ctune_build_refuse_at(b, CTUNE_REFUSE_TOO_COMPLEX, b->tensors.at[t].offset,
                                                "'%s' cannot be placed", b->tensors.at[t].t.name);

@@ -79,8 +79,8 @@ static size_t token_end(const char *t, size_t n, size_t at) {
         return at + 1;
     }
     bool is_number = t[at] >= '0' && t[at] <= '9'; /* 1'000 in C23: the ' belongs to it */
-    while (at < n && (is_word(t[at]) || (is_number && t[at] == '\'' && at + 1 < n &&
-                                         is_word(t[at + 1])))) {
+    while (at < n &&
+           (is_word(t[at]) || (is_number && t[at] == '\'' && at + 1 < n && is_word(t[at + 1])))) {
         at++;
     }
     return at;
@@ -118,7 +118,7 @@ static size_t skip_blank(const char *t, size_t n, size_t at) {
     return at;
 }
 
-/* ---- earlier rewritings -------------------------------------------------------------------------------------- */
+/* ---- earlier rewritings ---------------------------------------------------------------------- */
 
 static const char BEGIN[] = "/* ctune:begin ", END[] = "/* ctune:end ";
 static const char ORIGINAL_BEGIN[] = "/* ctune:original begin */";
@@ -203,7 +203,7 @@ static bool undo_rewritings(ctune_source *s) {
     return ok && s->clean != NULL;
 }
 
-/* ---- pragmas and directives ---------------------------------------------------------------------------------- */
+/* ---- pragmas and directives ------------------------------------------------------------------ */
 
 /* A stretch with comments and line splices blanked. */
 static const char *blanked(ctune_arena *arena, const char *t, size_t begin, size_t end) {
@@ -236,7 +236,8 @@ static bool add_site(ctune_source *s, ctune_site site) {
     return site.clauses != NULL;
 }
 
-/* The value of the string literal at `at`, when it starts with the word `tune`: what follows that word. */
+/* The value of the string literal at `at`, when it starts with the word `tune`: what follows that
+ * word. */
 static const char *operand_clauses(ctune_arena *arena, const char *t, size_t at, size_t end) {
     char *value = ctune_arena_alloc(arena, end - at + 1);
     size_t n = 0;
@@ -254,7 +255,8 @@ static const char *operand_clauses(ctune_arena *arena, const char *t, size_t at,
     return value + word + 4;
 }
 
-/* The _Pragma operator at `at`. macro: the definition in which it stands, or NULL. Returns the offset after it. */
+/* The _Pragma operator at `at`. macro: the definition in which it stands, or NULL. Returns the
+ * offset after it. */
 static size_t read_operator(ctune_source *s, size_t at, size_t limit, const char *macro, bool *ok) {
     const char *t = s->clean;
     size_t open = ctune_source_skip_space(t, limit, at + 7);
@@ -264,8 +266,12 @@ static size_t read_operator(ctune_source *s, size_t at, size_t limit, const char
     size_t quote = ctune_source_skip_space(t, limit, open + 1);
     if (quote >= limit || t[quote] != '"') {
         if (macro != NULL) {
-            *ok = *ok && add_site(s, (ctune_site){.begin = at, .end = at, .word = at, .clauses = "",
-                                                  .macro = macro, .is_unknown = true});
+            *ok = *ok && add_site(s, (ctune_site){.begin = at,
+                                                  .end = at,
+                                                  .word = at,
+                                                  .clauses = "",
+                                                  .macro = macro,
+                                                  .is_unknown = true});
         }
         return quote;
     }
@@ -276,8 +282,11 @@ static size_t read_operator(ctune_source *s, size_t at, size_t limit, const char
         close++;
     }
     if (clauses != NULL) {
-        *ok = *ok && add_site(s, (ctune_site){.begin = at, .end = close, .word = quote + 1,
-                                              .clauses = clauses, .macro = macro});
+        *ok = *ok && add_site(s, (ctune_site){.begin = at,
+                                              .end = close,
+                                              .word = quote + 1,
+                                              .clauses = clauses,
+                                              .macro = macro});
     }
     return close;
 }
@@ -307,7 +316,9 @@ static size_t read_directive(ctune_source *s, size_t at, bool *ok) {
     size_t word_end = word < end ? token_end(t, end, word) : end;
     size_t rest = skip_blank(t, end, word_end);
     if (is_word_at(t, end, word, "pragma") && is_word_at(t, end, rest, "tune")) {
-        *ok = add_site(s, (ctune_site){.begin = at, .end = end, .word = rest,
+        *ok = add_site(s, (ctune_site){.begin = at,
+                                       .end = end,
+                                       .word = rest,
                                        .clauses = blanked(s->arena, t, rest + 4, end)});
         return end;
     }
@@ -351,7 +362,7 @@ bool ctune_source_init(ctune_arena *arena, const char *file, const char *text, s
     return undo_rewritings(out) && find_pragmas(out);
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 size_t ctune_source_to_text(const ctune_source *s, size_t clean) {
     for (int i = s->n_pieces - 1; i >= 0; i--) {

@@ -1,9 +1,11 @@
 /*
- * The user's text before any compiler sees it: earlier rewritings undone, pragmas and directives found.
+ * The user's text before any compiler sees it: earlier rewritings undone, pragmas and directives
+ * found.
  *
- * libclang shows no cursor for a foreign pragma, and a rewritten loop must be extracted from its original, so the
- * text is scanned here: `text` is what the user has, `clean` is the same with every block between ctune:begin and
- * ctune:end replaced by the original statement that it keeps. All offsets are in `clean` unless said otherwise.
+ * libclang shows no cursor for a foreign pragma, and a rewritten loop must be extracted from its
+ * original, so the text is scanned here: `text` is what the user has, `clean` is the same with
+ * every block between ctune:begin and ctune:end replaced by the original statement that it keeps.
+ * All offsets are in `clean` unless said otherwise.
  */
 #ifndef CTUNE_PLUGIN_EXTRACT_SOURCE_H
 #define CTUNE_PLUGIN_EXTRACT_SOURCE_H
@@ -32,9 +34,9 @@ typedef struct ctune_site {
 } ctune_site;
 
 typedef struct ctune_directive {
-    size_t begin, end;   /* '#' to the end of its line */
-    const char *name;    /* "pragma", "if", "include" */
-    const char *rest;    /* what follows, comments blanked */
+    size_t begin, end; /* '#' to the end of its line */
+    const char *name;  /* "pragma", "if", "include" */
+    const char *rest;  /* what follows, comments blanked */
 } ctune_directive;
 
 typedef struct ctune_source {
@@ -62,7 +64,8 @@ size_t ctune_source_to_text(const ctune_source *source, size_t clean);
 void ctune_source_place(const ctune_source *source, size_t clean, int *line, int *col);
 /* Offset after spaces and comments. */
 size_t ctune_source_skip_space(const char *text, size_t n, size_t at);
-/* A stretch of clean on one line, comments dropped, white space collapsed. NULL when memory is out. */
+/* A stretch of clean on one line, comments dropped, white space collapsed. NULL when memory is out.
+ */
 const char *ctune_source_line(const ctune_source *source, ctune_arena *arena, size_t begin,
                               size_t end);
 

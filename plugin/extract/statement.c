@@ -1,8 +1,9 @@
 /*
  * Statements: blocks, declarations, if, and the dispatch to loops and assignments.
  *
- * In: a statement cursor. Out: nodes below b->at. An affine `if` restricts domains; any other becomes a guard on the stages
- * inside, remembered in a temporary of its own when those stages could change what it reads.
+ * In: a statement cursor. Out: nodes below b->at. An affine `if` restricts domains; any other
+ * becomes a guard on the stages inside, remembered in a temporary of its own when those stages
+ * could change what it reads.
  */
 #include "plugin/extract/build.h"
 
@@ -39,7 +40,7 @@ bool ctune_domain_push(ctune_build *b, int n, const ctune_aff *const *cons) {
     return true;
 }
 
-/* ---- if ------------------------------------------------------------------------------------------------------ */
+/* ---- if -------------------------------------------------------------------------------------- */
 
 static bool build_branch(ctune_build *b, ctune_mnode *node, CXCursor body, bool is_else, int n_cons,
                          const ctune_aff *const *cons) {
@@ -107,14 +108,15 @@ static bool remember_guard(ctune_build *b, ctune_mnode *node, CXCursor at) {
         acc[i]->offset = ctune_cx_begin(at);
     }
     read->read_id = b->accs.n - 1;
-    ctune_mnode *stage = ctune_stage_new(b, at, target, b->accs.n - 2, CTUNE_UPDATE_SET, CTUNE_I32,
-                                         node->guard);
-    node->guard = ctune_expr_new(b, CTUNE_OP_NE, CTUNE_I32, 2, read,
-                                 ctune_expr_int(b, CTUNE_I32, 0));
+    ctune_mnode *stage =
+        ctune_stage_new(b, at, target, b->accs.n - 2, CTUNE_UPDATE_SET, CTUNE_I32, node->guard);
+    node->guard =
+        ctune_expr_new(b, CTUNE_OP_NE, CTUNE_I32, 2, read, ctune_expr_int(b, CTUNE_I32, 0));
     return stage != NULL && node->guard != NULL && ctune_mnode_add(b, b->at, stage);
 }
 
-/* The guard was read before the branches were built; the node goes in after them, so that a temporary can come first. */
+/* The guard was read before the branches were built; the node goes in after them, so that a
+ * temporary can come first. */
 static bool finish_guard(ctune_build *b, ctune_mnode *node, CXCursor at) {
     bool has_loop = false;
     int n = count_stages(node, &has_loop);
@@ -156,8 +158,8 @@ static bool try_affine(ctune_build *b, CXCursor cond, ctune_conds *out) {
     return ok;
 }
 
-static bool build_affine(ctune_build *b, CXCursor cond, const ctune_conds *conds, const CXCursor *then,
-                         const CXCursor *otherwise) {
+static bool build_affine(ctune_build *b, CXCursor cond, const ctune_conds *conds,
+                         const CXCursor *then, const CXCursor *otherwise) {
     ctune_mnode *node = ctune_mnode_new(b, CTUNE_M_IF);
     const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, conds->n + 1);
     if (node == NULL || cons == NULL) {
@@ -218,7 +220,7 @@ static bool build_if(ctune_build *b, CXCursor cursor) {
     return ok;
 }
 
-/* ---- declarations -------------------------------------------------------------------------------------------- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 /* `int k = 2 * i + 1;` that never changes: k stands for the form. */
 static bool bind_integer(ctune_build *b, ctune_var *var, CXCursor init) {
@@ -269,7 +271,8 @@ static bool build_scalar(ctune_build *b, ctune_var *var, CXCursor decl, ctune_ki
         return true;
     }
     CXCursor init = exprs.at[exprs.n - 1];
-    if (type < CTUNE_F16 && var->n_writes == 0 && var->is_used_affinely && bind_integer(b, var, init)) {
+    if (type < CTUNE_F16 && var->n_writes == 0 && var->is_used_affinely &&
+        bind_integer(b, var, init)) {
         return true;
     }
     return ctune_assign_initialiser(b, decl, var, init);
@@ -280,12 +283,12 @@ static bool build_variable(ctune_build *b, CXCursor decl) {
     ctune_kids exprs = ctune_cx_exprs(b->arena, decl);
     enum CX_StorageClass storage = clang_Cursor_getStorageClass(decl);
     if (var == NULL) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_LOCAL_DECL, decl, "'%s' is declared in the region",
-                                  ctune_build_text(b, decl));
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOCAL_DECL, decl,
+                                  "'%s' is declared in the region", ctune_build_text(b, decl));
     }
     if (storage == CX_SC_Static || storage == CX_SC_Extern) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_LOCAL_STATIC, decl, "'%s' is no automatic variable",
-                                  var->name);
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOCAL_STATIC, decl,
+                                  "'%s' is no automatic variable", var->name);
     }
     var->n_scope = b->n_open;
     memcpy(var->scope, b->open, sizeof var->scope);
@@ -306,9 +309,10 @@ static bool build_variable(ctune_build *b, CXCursor decl) {
     if (n_layers == 0) {
         return build_scalar(b, var, decl, exprs);
     }
-    bool has_init = exprs.n > 0 && (ctune_cx_kind(exprs.at[exprs.n - 1]) == CXCursor_InitListExpr ||
-                                    ctune_cx_kind(exprs.at[exprs.n - 1]) == CXCursor_StringLiteral ||
-                                    exprs.n > n_layers);
+    bool has_init =
+        exprs.n > 0 &&
+        (ctune_cx_kind(exprs.at[exprs.n - 1]) == CXCursor_InitListExpr ||
+         ctune_cx_kind(exprs.at[exprs.n - 1]) == CXCursor_StringLiteral || exprs.n > n_layers);
     return !has_init || ctune_build_refuse(b, CTUNE_REFUSE_LOCAL_INIT, decl,
                                            "the array '%s' has an initialiser", var->name);
 }
@@ -320,7 +324,9 @@ static bool build_declarations(ctune_build *b, CXCursor cursor) {
         case CXCursor_TypedefDecl:
         case CXCursor_StructDecl:
         case CXCursor_EnumDecl:
-        case CXCursor_UnionDecl: break;
+        case CXCursor_UnionDecl:
+        case CXCursor_StaticAssert:
+            break;
         case CXCursor_VarDecl:
             if (!build_variable(b, kids.at[i])) {
                 return false;
@@ -335,7 +341,7 @@ static bool build_declarations(ctune_build *b, CXCursor cursor) {
     return true;
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------------------ */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 static bool build_block(ctune_build *b, CXCursor cursor) {
     ctune_kids kids = ctune_cx_kids(b->arena, cursor);
@@ -347,7 +353,8 @@ static bool build_block(ctune_build *b, CXCursor cursor) {
     return true;
 }
 
-/* Statements with attributes or loop hints; everything else that libclang does not name is refused. */
+/* Statements with attributes or loop hints; everything else that libclang does not name is refused.
+ */
 static bool build_wrapped(ctune_build *b, CXCursor cursor) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     if (kids.n == 1) {
@@ -374,15 +381,16 @@ static bool refuse_statement(ctune_build *b, CXCursor cursor) {
         {CXCursor_SwitchStmt, CTUNE_REFUSE_SWITCH, "switch in the region"},
         {CXCursor_GCCAsmStmt, CTUNE_REFUSE_ASM, "assembly in the region"},
         {CXCursor_MSAsmStmt, CTUNE_REFUSE_ASM, "assembly in the region"},
-        {CXCursor_StmtExpr, CTUNE_REFUSE_STATEMENT_EXPRESSION, "a statement expression in the region"}};
+        {CXCursor_StmtExpr, CTUNE_REFUSE_STATEMENT_EXPRESSION,
+         "a statement expression in the region"}};
     enum CXCursorKind kind = ctune_cx_kind(cursor);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (table[i].kind == kind) {
             return ctune_build_refuse(b, table[i].refusal, cursor, "%s", table[i].words);
         }
     }
-    bool is_omp = kind >= CXCursor_OMPParallelDirective && kind < CXCursor_OpenACCComputeConstruct &&
-                  kind != CXCursor_SEHLeaveStmt;
+    bool is_omp = kind >= CXCursor_OMPParallelDirective &&
+                  kind < CXCursor_OpenACCComputeConstruct && kind != CXCursor_SEHLeaveStmt;
     return ctune_build_refuse(b, is_omp ? CTUNE_REFUSE_OPENMP_LOOP : CTUNE_REFUSE_STATEMENT, cursor,
                               is_omp ? "an OpenMP construct in the region"
                                      : "a statement that ctune does not know");
@@ -393,12 +401,18 @@ bool ctune_statement_build(ctune_build *b, CXCursor cursor) {
         return false;
     }
     switch (ctune_cx_kind(cursor)) {
-    case CXCursor_CompoundStmt: return build_block(b, cursor);
-    case CXCursor_ForStmt: return ctune_loop_build(b, cursor);
-    case CXCursor_IfStmt: return build_if(b, cursor);
-    case CXCursor_DeclStmt: return build_declarations(b, cursor);
-    case CXCursor_NullStmt: return true;
-    case CXCursor_UnexposedStmt: return build_wrapped(b, cursor);
+    case CXCursor_CompoundStmt:
+        return build_block(b, cursor);
+    case CXCursor_ForStmt:
+        return ctune_loop_build(b, cursor);
+    case CXCursor_IfStmt:
+        return build_if(b, cursor);
+    case CXCursor_DeclStmt:
+        return build_declarations(b, cursor);
+    case CXCursor_NullStmt:
+        return true;
+    case CXCursor_UnexposedStmt:
+        return build_wrapped(b, cursor);
     default:
         return ctune_cx_is_expr(cursor) && ctune_cx_kind(cursor) != CXCursor_StmtExpr
                    ? ctune_assign_build(b, cursor)

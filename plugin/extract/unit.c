@@ -1,8 +1,9 @@
 /*
  * Extraction of a file: the pragmas, the statements, one region each.
  *
- * In: a file (or overlay text) and flags. Out: ctune_unit. The order: scan the text, parse its clean form, then per pragma parse
- * clauses, match the statement, build the region. Every pragma ends as a region or as a diagnostic.
+ * In: a file (or overlay text) and flags. Out: ctune_unit. The order: scan the text, parse its
+ * clean form, then per pragma parse clauses, match the statement, build the region. Every pragma
+ * ends as a region or as a diagnostic.
  */
 #include "plugin/extract/unit.h"
 
@@ -28,10 +29,10 @@ typedef struct extraction {
     bool has_usage_error;
 } extraction;
 
-static void send(extraction *x, ctune_severity severity, size_t at, const char *code, const char *hint,
-                 const char *text) {
-    ctune_diag d = {.severity = severity, .file = x->unit->file, .code = code, .text = text,
-                    .hint = hint};
+static void send(extraction *x, ctune_severity severity, size_t at, const char *code,
+                 const char *hint, const char *text) {
+    ctune_diag d = {
+        .severity = severity, .file = x->unit->file, .code = code, .text = text, .hint = hint};
     ctune_source_place(&x->source, at, &d.line, &d.col);
     ctune_diag_send(x->ctx, &d);
 }
@@ -42,7 +43,7 @@ static void send_refusal(extraction *x, ctune_refusal refusal, size_t at, const 
          text != NULL ? text : words);
 }
 
-/* ---- pragmas ------------------------------------------------------------------------------------------------- */
+/* ---- pragmas --------------------------------------------------------------------------------- */
 
 static bool is_inactive(const extraction *x, size_t at) {
     for (int i = 0; i < x->parsed.inactive.n; i++) {
@@ -53,7 +54,8 @@ static bool is_inactive(const extraction *x, size_t at) {
     return false;
 }
 
-static bool add_occurrence(extraction *x, const ctune_site *site, size_t begin, size_t end, size_t word) {
+static bool add_occurrence(extraction *x, const ctune_site *site, size_t begin, size_t end,
+                           size_t word) {
     occurrence *o = CTUNE_PUSH(x, x->found);
     if (o == NULL) {
         return false;
@@ -94,9 +96,10 @@ static int by_place(const void *a, const void *b) {
 static bool find_occurrences(extraction *x) {
     for (int i = 0; i < x->source.n_sites; i++) {
         const ctune_site *site = &x->source.sites[i];
-        if (site->macro != NULL ? !add_macro_uses(x, site)
-                                : !is_inactive(x, site->begin) &&
-                                      !add_occurrence(x, site, site->begin, site->end, site->word)) {
+        if (site->macro != NULL
+                ? !add_macro_uses(x, site)
+                : !is_inactive(x, site->begin) &&
+                      !add_occurrence(x, site, site->begin, site->end, site->word)) {
             return false;
         }
     }
@@ -117,7 +120,7 @@ static ctune_status parse_clauses(extraction *x, const occurrence *o, ctune_prag
     return ctune_pragma_parse(x->ctx, x->arena, x->unit->file, line, col, tokens, n, out);
 }
 
-/* ---- one region ---------------------------------------------------------------------------------------------- */
+/* ---- one region ------------------------------------------------------------------------------ */
 
 static bool build(ctune_build *b) {
     b->root = ctune_mnode_new(b, CTUNE_M_LOOP);
@@ -145,10 +148,16 @@ static ctune_status report(extraction *x, ctune_build *b, size_t word) {
 
 static ctune_status build_region(extraction *x, const ctune_match *m, const occurrence *o,
                                  const char *name, ctune_unit_region *out) {
-    ctune_build b = {.ctx = x->ctx, .source = &x->source, .pragma = &out->pragma,
-                     .unit = x->parsed.unit, .function = m->function, .statement = m->statement,
-                     .begin = ctune_cx_begin(m->statement), .end = m->end,
-                     .wrapv = x->parsed.wrapv, .has_fast_math = x->parsed.has_fast_math};
+    ctune_build b = {.ctx = x->ctx,
+                     .source = &x->source,
+                     .pragma = &out->pragma,
+                     .unit = x->parsed.unit,
+                     .function = m->function,
+                     .statement = m->statement,
+                     .begin = ctune_cx_begin(m->statement),
+                     .end = m->end,
+                     .wrapv = x->parsed.wrapv,
+                     .has_fast_math = x->parsed.has_fast_math};
     b.arena = ctune_arena_create(x->ctx);
     b.isl = isl_ctx_alloc();
     if (b.arena == NULL || b.isl == NULL) {
@@ -161,7 +170,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
     ctune_region *region = NULL;
     int line, col;
     ctune_source_place(&x->source, o->begin, &line, &col);
-    if (!build(&b)) {
+    if (!build(&b) || !ctune_macros_guard(&x->parsed, &b)) {
         status = report(x, &b, o->word);
     } else {
         status = ctune_assemble(&b, name, line, &region);
@@ -215,8 +224,8 @@ static void fill_offsets(extraction *x, const ctune_match *m, const occurrence *
     out->pragma_begin = ctune_source_to_text(&x->source, o->begin);
     out->pragma_end = ctune_source_to_text(&x->source, o->end);
     out->statement_begin = ctune_source_to_text(&x->source, m->begin);
-    out->statement_end = ctune_source_to_text(&x->source, m->end > 0 ? m->end - 1 : 0) +
-                         (m->end > m->begin);
+    out->statement_end =
+        ctune_source_to_text(&x->source, m->end > 0 ? m->end - 1 : 0) + (m->end > m->begin);
     ctune_source_place(&x->source, m->begin, &out->statement_line, &col);
     for (int i = 0; i < x->source.n_blocks; i++) {
         const ctune_block *block = &x->source.blocks[i];
@@ -282,7 +291,7 @@ static ctune_status extract_one(extraction *x, int i) {
     return check_name(x, i, name, o->word) ? build_region(x, &match, o, name, out) : CTUNE_OK;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static ctune_status extract_all(extraction *x, int n_flags, const char *const *flags) {
     ctune_status status =
@@ -352,7 +361,7 @@ ctune_status ctune_extract(ctune_ctx *ctx, const char *file, const char *overlay
         status = extract_all(&x, n_flags, flags);
     }
     ctune_parsed_clear(&x.parsed);
-    if (status == CTUNE_OK || status == CTUNE_EUSAGE) {
+    if (status == CTUNE_OK || x.has_usage_error) {
         *out = x.unit;
     } else {
         ctune_unit_destroy(x.unit);

@@ -10,6 +10,7 @@
 typedef struct ctune_expansion {
     const char *name;
     size_t begin, end;
+    CXCursor definition; /* of definitions only */
 } ctune_expansion;
 
 typedef struct ctune_parsed {
@@ -20,7 +21,8 @@ typedef struct ctune_parsed {
     CXTranslationUnit unit;
     CXFile file;
     CTUNE_LIST(ctune_expansion) expansions;
-    CTUNE_LIST(ctune_expansion) inactive; /* stretches that the preprocessor skips */
+    CTUNE_LIST(ctune_expansion) definitions; /* of all files, in order; begin and end unused */
+    CTUNE_LIST(ctune_expansion) inactive;    /* stretches that the preprocessor skips */
     bool wrapv, has_fast_math;
 } ctune_parsed;
 
@@ -38,11 +40,15 @@ void ctune_parsed_check_headers(ctune_parsed *parsed);
 typedef struct ctune_match {
     CXCursor function, statement; /* null cursor: none */
     const char *function_name;
-    size_t begin, end;            /* the statement with its ; and the loop hints above it */
-    ctune_refusal refusal;        /* NONE: extract it */
+    size_t begin, end;     /* the statement with its ; and the loop hints above it */
+    ctune_refusal refusal; /* NONE: extract it */
     size_t refusal_at;
     char words[240];
 } ctune_match;
-bool ctune_match_find(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_end, ctune_match *out);
+bool ctune_match_find(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_end,
+                      ctune_match *out);
+
+/* Facts about the macros used in the region. */
+bool ctune_macros_guard(ctune_parsed *parsed, ctune_build *b);
 
 #endif

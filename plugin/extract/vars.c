@@ -1,8 +1,9 @@
 /*
  * Variables: who is mentioned in the region, written where, alive afterwards?
  *
- * In: the enclosing function and the annotated statement. Out: b->vars. One walk over the function. Liveness is
- * conservative: a variable is dead after the region only when nothing can read it before it is written again.
+ * In: the enclosing function and the annotated statement. Out: b->vars. One walk over the function.
+ * Liveness is conservative: a variable is dead after the region only when nothing can read it
+ * before it is written again.
  */
 #include "plugin/extract/build.h"
 
@@ -11,9 +12,9 @@
 typedef struct scan {
     ctune_build *b;
     bool in_region;
-    bool is_affine;      /* below a bound, subscript or condition */
-    bool is_straight;    /* runs whenever the code before it in the region's own block did */
-    bool counts_only;    /* second pass: only count for `only` */
+    bool is_affine;   /* below a bound, subscript or condition */
+    bool is_straight; /* runs whenever the code before it in the region's own block did */
+    bool counts_only; /* second pass: only count for `only` */
     const ctune_var *only;
     int n_writes;
 } scan;
@@ -21,12 +22,12 @@ typedef struct scan {
 /* What the function does after the region, per variable. Parallel to b->vars. */
 typedef struct after {
     size_t first_read, first_write; /* offset, SIZE_MAX = none; writes only where unconditional */
-    bool is_outside;                /* mentioned outside the region (not counting its declaration) */
+    bool is_outside; /* mentioned outside the region (not counting its declaration) */
 } after;
 
 typedef struct function_facts {
     CTUNE_LIST(after) after;
-    bool has_jump;            /* goto, labels, break, continue, return somewhere outside the region */
+    bool has_jump; /* goto, labels, break, continue, return somewhere outside the region */
     CTUNE_LIST(CXCursor) loops; /* around the region */
 } function_facts;
 
@@ -73,7 +74,8 @@ static ctune_var *add_var(ctune_build *b, CXCursor decl) {
     return var;
 }
 
-/* Below expression wrappers and member accesses: the variable whose own storage the lvalue names, else NULL. */
+/* Below expression wrappers and member accesses: the variable whose own storage the lvalue names,
+ * else NULL. */
 static CXCursor own_variable(ctune_build *b, CXCursor lvalue) {
     for (;;) {
         lvalue = ctune_cx_strip(b->arena, lvalue);
@@ -112,13 +114,16 @@ static bool mentions(ctune_build *b, CXCursor cursor, CXCursor decl) {
     return false;
 }
 
-/* ---- in the region ------------------------------------------------------------------------------------------- */
+/* ---- in the region --------------------------------------------------------------------------- */
 
 static bool is_affine_kid(CXCursor parent, ctune_kids kids, int i) {
     switch (ctune_cx_kind(parent)) {
-    case CXCursor_ForStmt: return i + 1 < kids.n;
-    case CXCursor_IfStmt: return i == 0;
-    case CXCursor_ArraySubscriptExpr: return !ctune_cx_is_pointer(clang_getCursorType(kids.at[i]));
+    case CXCursor_ForStmt:
+        return i + 1 < kids.n;
+    case CXCursor_IfStmt:
+        return i == 0;
+    case CXCursor_ArraySubscriptExpr:
+        return !ctune_cx_is_pointer(clang_getCursorType(kids.at[i]));
     case CXCursor_BinaryOperator:
         return ctune_cx_is_pointer(clang_getCursorType(parent)) &&
                !ctune_cx_is_pointer(clang_getCursorType(kids.at[i]));
@@ -127,7 +132,8 @@ static bool is_affine_kid(CXCursor parent, ctune_kids kids, int i) {
         ctune_type t = ctune_cx_type(type);
         return ctune_cx_is_pointer(type) || (t < CTUNE_F16 && t != CTUNE_N_TYPES);
     }
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -164,7 +170,8 @@ static bool scan_declaration(scan *s, ctune_var *var) {
 static bool scan_region(scan *s, CXCursor cursor, bool is_affine, int depth) {
     ctune_build *b = s->b;
     if (depth > 400) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, cursor, "the code is nested too deeply");
+        return ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, cursor,
+                                  "the code is nested too deeply");
     }
     if (is_write(cursor)) {
         ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
@@ -177,8 +184,8 @@ static bool scan_region(scan *s, CXCursor cursor, bool is_affine, int depth) {
             var->n_writes++;
         }
     }
-    CXCursor decl = ctune_cx_kind(cursor) == CXCursor_DeclRefExpr ? clang_getCursorReferenced(cursor)
-                                                                  : cursor;
+    CXCursor decl =
+        ctune_cx_kind(cursor) == CXCursor_DeclRefExpr ? clang_getCursorReferenced(cursor) : cursor;
     if (is_variable(decl)) {
         bool is_new = ctune_vars_find(b, decl) == NULL;
         ctune_var *var = add_var(b, decl);
@@ -204,7 +211,7 @@ int ctune_vars_count_writes(ctune_build *b, CXCursor cursor, const ctune_var *va
     return n;
 }
 
-/* ---- in the function ----------------------------------------------------------------------------------------- */
+/* ---- in the function ------------------------------------------------------------------------- */
 
 static int var_index(ctune_build *b, CXCursor decl) {
     ctune_var *var = ctune_vars_find(b, decl);
@@ -218,7 +225,8 @@ static int plain_write(ctune_build *b, CXCursor cursor) {
     }
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     CXCursor left = kids.n == 2 ? ctune_cx_strip(b->arena, kids.at[0]) : cursor;
-    if (ctune_cx_kind(left) != CXCursor_DeclRefExpr || mentions(b, kids.at[1], ctune_cx_decl(left))) {
+    if (ctune_cx_kind(left) != CXCursor_DeclRefExpr ||
+        mentions(b, kids.at[1], ctune_cx_decl(left))) {
         return -1;
     }
     return var_index(b, ctune_cx_decl(left));
@@ -297,14 +305,14 @@ static void set_liveness(ctune_build *b, const function_facts *f) {
         for (int j = 0; j < f->loops.n; j++) { /* a variable declared in the body starts afresh */
             ctune_kids kids = ctune_cx_exprs(b->arena, f->loops.at[j]);
             bool is_do = ctune_cx_kind(f->loops.at[j]) == CXCursor_DoStmt;
-            is_looped |= kids.n == 0 || !contains(kids.at[is_do ? 0 : kids.n - 1],
-                                                  ctune_cx_begin(var->decl),
-                                                  ctune_cx_end(var->decl));
+            is_looped |=
+                kids.n == 0 || !contains(kids.at[is_do ? 0 : kids.n - 1], ctune_cx_begin(var->decl),
+                                         ctune_cx_end(var->decl));
         }
         bool is_overwritten = !f->has_jump && a->first_write < a->first_read;
         bool is_dead = is_overwritten || (is_looped ? !a->is_outside : a->first_read == SIZE_MAX);
-        var->is_live_after = !var->is_inside && (!is_dead || !var->is_automatic ||
-                                                 var->is_address_taken);
+        var->is_live_after =
+            !var->is_inside && (!is_dead || !var->is_automatic || var->is_address_taken);
     }
 }
 
@@ -326,7 +334,7 @@ bool ctune_vars_scan(ctune_build *b) {
     return !ctune_arena_has_failed(b->arena);
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_taken(ctune_build *b, const char *name) {
     for (int i = 0; i < b->params.n; i++) {

@@ -19,6 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Larger skews make bands that nobody wants to run. */
+enum { MAX_SKEW = 4 };
+
 /* dim = coef . axes + rest; rest over parameters only */
 typedef struct row {
     int64_t coef[CTUNE_MAX_DEPTH];
@@ -60,6 +63,7 @@ static void set_options(isl_ctx *isl, ctune_poly_mode mode) {
     isl_options_set_schedule_outer_coincidence(isl, mode == CTUNE_POLY_SMART);
     isl_options_set_schedule_maximize_coincidence(isl, mode == CTUNE_POLY_SMART);
     isl_options_set_schedule_treat_coalescing(isl, 1);
+    isl_options_set_schedule_max_coefficient(isl, MAX_SKEW);
 }
 
 static isl_schedule *compute(const ctune_deps *deps, ctune_poly_mode mode) {

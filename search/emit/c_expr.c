@@ -6,7 +6,7 @@
 
 const char *emit_param(ctune_emitter *e, int param) {
     const char *name = e->region->params[param].name;
-    return e->standalone ? name : ctune_arena_printf(e->arena, "ctune_%s", name);
+    return e->standalone ? name : ctune_arena_printf(e->arena, "ctune_v_%s", name);
 }
 
 bool emit_is_copied_scalar(const ctune_tensor *tensor) {
@@ -14,7 +14,7 @@ bool emit_is_copied_scalar(const ctune_tensor *tensor) {
 }
 
 const char *emit_tensor_name(ctune_emitter *e, int tensor) {
-    return ctune_arena_printf(e->arena, "ctune_%s", e->region->tensors[tensor].name);
+    return ctune_arena_printf(e->arena, "ctune_v_%s", e->region->tensors[tensor].name);
 }
 
 /* Substitute axes (through the tree's maps) by lvars; divs stay. */

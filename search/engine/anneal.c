@@ -1,6 +1,7 @@
 /*
- * Simulated annealing on the predicted time: parallel chains that persist across rounds, a pool of the best new points they
- * meet, and a diverse choice from the pool (Chen et al., Learning to Optimize Tensor Programs, 2018).
+ * Simulated annealing on the predicted time: parallel chains that persist across rounds, a pool of
+ * the best new points they meet, and a diverse choice from the pool (Chen et al., Learning to
+ * Optimize Tensor Programs, 2018).
  */
 #include "search/engine/engine_private.h"
 
@@ -8,9 +9,10 @@
 #include <string.h>
 
 enum { FIRST_STEPS = 400, LATER_STEPS = 60, MAX_SEEDS = 48 };
-static const double DIVERSITY = 0.04; /* log2 ns that a decision value not yet in the batch is worth */
+static const double DIVERSITY =
+    0.04; /* log2 ns that a decision value not yet in the batch is worth */
 
-/* ---- pool ---------------------------------------------------------------------------------------- */
+/* ---- pool ------------------------------------------------------------------------------------ */
 
 static void pool_offer(engine *e, const proposal *p) {
     int limit = MAX_BATCH * POOL_FACTOR, worst = 0;
@@ -84,7 +86,7 @@ int anneal_pick(engine *e, proposal *out, int n) {
     return n_out;
 }
 
-/* ---- chains -------------------------------------------------------------------------------------- */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 /* Before the first round: the space's own starting points, the rest random. */
 static ctune_status chains_start(engine *e) {

@@ -1,9 +1,11 @@
 /*
- * The tuning loop: what to measure next, when to stop, what was best. engine.h says what goes in and out.
+ * The tuning loop: what to measure next, when to stop, what was best. engine.h says what goes in
+ * and out.
  *
- * Two batches are in flight, so that one compiles while the other is measured. A batch is made of: the annealing's choice,
- * proposals near the fastest samples (none in the first two batches, then 60 to 80 %), random points, and in the last
- * quarter of the budget neighbours of the best. Nothing depends on the clock but the end.
+ * Two batches are in flight, so that one compiles while the other is measured. A batch is made of:
+ * the annealing's choice, proposals near the fastest samples (none in the first two batches, then
+ * 60 to 80 %), random points, and in the last quarter of the budget neighbours of the best. Nothing
+ * depends on the clock but the end.
  */
 #include "search/engine/engine_private.h"
 
@@ -21,17 +23,17 @@ typedef struct search {
     const ctune_measurer *measurer;
     double original_ns;
     int64_t start_ns;
-    int n_batches;                /* proposed */
-    int n_proposed;               /* trials, with the known ones */
-    int n_collected;              /* in this call */
+    int n_batches;   /* proposed */
+    int n_proposed;  /* trials, with the known ones */
+    int n_collected; /* in this call */
     int n_failed;
-    bool is_over;                 /* propose no more */
+    bool is_over; /* propose no more */
     int n_in_flight;
-    batch flight[2];              /* oldest first */
+    batch flight[2];                /* oldest first */
     double estimates[2][MAX_BATCH]; /* log2, of the trials in flight */
 } search;
 
-/* ---- samples ------------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* Time of a trial in the currency of original_ns: a machine that is slow for a while slows both. */
 static double trial_time(const search *s, const ctune_run_result *r) {
@@ -106,7 +108,7 @@ static ctune_status add_known(search *s) {
     return status == CTUNE_OK ? engine_learn(&s->e) : status;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 /* n_each: the best by prediction of so many; 1 = uniform. */
 static ctune_status add_random(engine *e, proposal *list, int *n, int wanted, int n_each) {
@@ -137,8 +139,9 @@ static ctune_status add_random(engine *e, proposal *list, int *n, int wanted, in
     return CTUNE_OK;
 }
 
-/* The first batch holds what needs no luck: the source's own order and the best seed of each form, unless the estimate
- * finds it hopeless: one slow candidate costs as much time as many good ones. */
+/* The first batch holds what needs no luck: the source's own order and the best seed of each
+ * form, unless the estimate finds it hopeless: one slow candidate costs as much time as many
+ * good ones. */
 static ctune_status add_firsts(engine *e, proposal *list, int *n, int max) {
     enum { MAX_SEEDS = 48 };
     ctune_point seeds[MAX_SEEDS];
@@ -178,7 +181,9 @@ static int share_of(engine *e, int n, double share) {
     return whole < 0 ? 0 : whole > n ? n : whole;
 }
 
-static double elapsed_s(const search *s) { return (double)(ctune_now_ns() - s->start_ns) * 1e-9; }
+static double elapsed_s(const search *s) {
+    return (double)(ctune_now_ns() - s->start_ns) * 1e-9;
+}
 
 /* Part of the budget that is used up, 0 to 1. */
 static double progress_of(const search *s) {
@@ -214,7 +219,8 @@ static ctune_status propose_annealed(search *s, proposal *list, int *n, int max)
     return status;
 }
 
-/* Small batches learn sooner, large ones compile faster: what counts depends on how long a run takes. */
+/* Small batches learn sooner, large ones compile faster: what counts depends on how long a run
+ * takes. */
 static int default_batch(const search *s) {
     static const double slow_ns = 2e7;
     double best = s->e.n_top > 0 ? exp2(s->e.samples[s->e.top[0]].time) : s->original_ns;

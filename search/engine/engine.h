@@ -1,10 +1,11 @@
 /*
  * The tuning loop: proposes points, measures them through a callback, keeps the best.
  *
- * Strategies: random; annealing on the predicted time (parallel chains that persist across rounds, epsilon random, batch
- * chosen greedily for score + alpha * coverage of decision values) joined, as results come in, by evolution around the fastest
- * (exploit.c), and at the end by coordinate descent. The predicted time is the estimate, or a learned model's
- * score, corrected by what has been measured (residual.c). Deterministic from the seed and the measured times.
+ * Strategies: random; annealing on the predicted time (parallel chains that persist across rounds,
+ * epsilon random, batch chosen greedily for score + alpha * coverage of decision values) joined, as
+ * results come in, by evolution around the fastest (exploit.c), and at the end by coordinate
+ * descent. The predicted time is the estimate, or a learned model's score, corrected by what has
+ * been measured (residual.c). Deterministic from the seed and the measured times.
  */
 #ifndef CTUNE_SEARCH_ENGINE_ENGINE_H
 #define CTUNE_SEARCH_ENGINE_ENGINE_H
@@ -33,8 +34,9 @@ typedef struct ctune_trial {
     ctune_run_result result; /* filled by the measurer */
 } ctune_trial;
 
-/* How the engine measures. submit hands over a batch (at most two in flight), collect returns the oldest one with results filled.
- * Returning CTUNE_EENV from either ends the search with what it has. */
+/* How the engine measures. submit hands over a batch (at most two in flight), collect returns
+ * the oldest one with results filled. Returning CTUNE_EENV from either ends the search with what
+ * it has. */
 typedef struct ctune_measurer {
     void *user;
     ctune_status (*submit)(ctune_ctx *ctx, void *user, ctune_trial *trials, int n);
@@ -48,13 +50,15 @@ typedef struct ctune_engine_options {
     double budget_s;         /* 0 = no limit; one of the two is given */
     int batch;               /* at most 64; 0: 16, or 8 when runs take long */
     double epsilon;          /* share of random candidates, default 0.05 */
-    bool (*progress)(void *user, int n_trials, double best_ns, double original_ns); /* false: stop early */
+    /* false: stop early */
+    bool (*progress)(void *user, int n_trials, double best_ns, double original_ns);
     void *progress_user;
-    /* Results already known (resume): not measured again; they count against max_trials, not against budget_s. */
+    /* Results already known (resume): not measured again; they count against max_trials, not
+     * against budget_s. */
     int n_known;
     const ctune_trial *known;
-    /* A learned model in place of the estimate; both or neither. features writes model->n_features numbers for a nest. Labels for
-     * fit: best time / time. */
+    /* A learned model in place of the estimate; both or neither. features writes
+     * model->n_features numbers for a nest. Labels for fit: best time / time. */
     const ctune_model *model;
     void (*features)(const ctune_nest *nest, float *row);
 } ctune_engine_options;
@@ -66,10 +70,12 @@ typedef struct ctune_engine_result {
     ctune_trial best[8];     /* fastest first, distinct points */
 } ctune_engine_result;
 
-/* Fails ENOMEM; EENV when the measurer failed before it gave any result. EENV later, a stop by progress and a space that is used
- * up end the search with OK. original_ns: 0 when not known. */
-CTUNE_MUST_USE ctune_status ctune_engine_run(ctune_ctx *ctx, const ctune_space *space, const ctune_machine *machine,
-                                             const ctune_measurer *measurer, const ctune_engine_options *options,
+/* Fails ENOMEM; EENV when the measurer failed before it gave any result. EENV later, a stop by
+ * progress and a space that is used up end the search with OK. original_ns: 0 when not known. */
+CTUNE_MUST_USE ctune_status ctune_engine_run(ctune_ctx *ctx, const ctune_space *space,
+                                             const ctune_machine *machine,
+                                             const ctune_measurer *measurer,
+                                             const ctune_engine_options *options,
                                              double original_ns, ctune_engine_result *result);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * The analytic estimate: core and memory put together. estimate.h says what it is for.
  *
- * Cycles of the core and of each cache level overlap, but never fully: the largest counts whole, the others a little, so
- * that of two nests with the same bottleneck the one that does less besides wins.
+ * Cycles of the core and of each cache level overlap, but never fully: the largest counts whole,
+ * the others a little, so that of two nests with the same bottleneck the one that does less besides
+ * wins.
  */
 #include "search/engine/estimate_private.h"
 
@@ -62,8 +63,7 @@ double ctune_estimate(const ctune_nest *nest, const ctune_machine *machine) {
     s.n_groups = 0;
     find_sizes(&s);
     for (int i = 1; i < nest->n_nodes && n < CTUNE_MAX_STMTS; i++) {
-        if (nest->node[i].kind != CTUNE_NN_STMT ||
-            !est_path_init(&paths[n], nest, i, machine)) {
+        if (nest->node[i].kind != CTUNE_NN_STMT || !est_path_init(&paths[n], nest, i, machine)) {
             continue;
         }
         core += est_compute_cycles(&s, &paths[n]);

@@ -1,10 +1,11 @@
 /*
  * Analytic estimate of a nest: time in nanoseconds on a described core, without lowering or isl.
  *
- * max over resources: arithmetic (operations per vector port, with what the chosen register tile and vector dim allow, latency
- * chains of reductions included) and bytes moved per cache level (footprint of each access under each loop against
- * the level's size; strided and partial lines counted as whole lines) plus loop, packing and tail overheads. Design number:
- * >= 100,000 nests a second and core.
+ * max over resources: arithmetic (operations per vector port, with what the chosen register tile
+ * and vector dim allow, latency chains of reductions included) and bytes moved per cache level
+ * (footprint of each access under each loop against the level's size; strided and partial lines
+ * counted as whole lines) plus loop, packing and tail overheads. Design number: >= 100,000 nests a
+ * second and core.
  */
 #ifndef CTUNE_SEARCH_ENGINE_ESTIMATE_H
 #define CTUNE_SEARCH_ENGINE_ESTIMATE_H
@@ -24,7 +25,8 @@ typedef struct ctune_machine {
     int n_cores;
 } ctune_machine;
 
-void ctune_machine_default(ctune_machine *machine, int vector_bytes, const int64_t cache_bytes[3], int n_cores);
+void ctune_machine_default(ctune_machine *machine, int vector_bytes, const int64_t cache_bytes[3],
+                           int n_cores);
 
 /* Estimated nanoseconds of one execution of the nest, > 0. */
 double ctune_estimate(const ctune_nest *nest, const ctune_machine *machine);

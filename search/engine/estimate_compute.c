@@ -1,10 +1,11 @@
 /*
  * The core's part of the estimate: cycles of arithmetic, loads and stores of one statement.
  *
- * The innermost unrolled and vector loops are one block, the loop around them is the kernel loop. One kernel iteration
- * costs the largest of: operations over vector ports, loads and stores over theirs, instructions over the front end, and the
- * latency of the chain through the accumulators. What does not move with the kernel loop is hoisted; accumulators
- * in registers cost nothing per iteration but spill when there are too many.
+ * The innermost unrolled and vector loops are one block, the loop around them is the kernel loop.
+ * One kernel iteration costs the largest of: operations over vector ports, loads and stores over
+ * theirs, instructions over the front end, and the latency of the chain through the accumulators.
+ * What does not move with the kernel loop is hoisted; accumulators in registers cost nothing per
+ * iteration but spill when there are too many.
  */
 #include "search/engine/estimate_private.h"
 
@@ -15,14 +16,14 @@ typedef struct block {
     const est_state *state;
     const est_path *path;
     const ctune_machine *machine;
-    int level;          /* loops [level..n-1] are unrolled or vector lanes */
-    int kernel;         /* pos of the kernel loop's dim, -1 = there is none */
-    double trips;       /* of the kernel loop */
-    int vector;         /* pos of the vector dim, -1 = scalar */
-    double lanes;       /* along it */
-    double width;       /* lanes of one register */
-    double n_vectors;   /* registers along it */
-    bool is_register;   /* accumulators live in registers, loads and stores outside reduction loops */
+    int level;        /* loops [level..n-1] are unrolled or vector lanes */
+    int kernel;       /* pos of the kernel loop's dim, -1 = there is none */
+    double trips;     /* of the kernel loop */
+    int vector;       /* pos of the vector dim, -1 = scalar */
+    double lanes;     /* along it */
+    double width;     /* lanes of one register */
+    double n_vectors; /* registers along it */
+    bool is_register; /* accumulators live in registers, loads and stores outside reduction loops */
     int register_level; /* level at which they are loaded */
     bool is_auto;       /* the kernel loop's vectors are the compiler's, not the schedule's */
     bool is_slp;        /* the unrolled body's are */
@@ -37,7 +38,8 @@ static ctune_ann ann_of(const est_path *path, int k) {
     return path->nest->node[path->node[k]].ann;
 }
 
-/* Distinct instances in the block of something that moves with the dims in mask; vectors count as one each. */
+/* Distinct instances in the block of something that moves with the dims in mask; vectors count
+ * as one each. */
 static double n_copies(const block *b, uint32_t mask) {
     double n = 1;
     for (int k = b->level; k < b->path->n; k++) {
@@ -49,7 +51,8 @@ static double n_copies(const block *b, uint32_t mask) {
     return b->vector >= 0 && (mask >> b->vector & 1) ? n * b->n_vectors : n;
 }
 
-/* Steps of a reduction inside the block: they run one after the other through the same accumulator. */
+/* Steps of a reduction inside the block: they run one after the other through the same
+ * accumulator. */
 static double n_steps(const block *b) {
     double n = 1;
     for (int k = b->level; k < b->path->n; k++) {
@@ -62,7 +65,7 @@ static bool is_hoisted(const block *b, uint32_t mask) {
     return b->kernel >= 0 && !(mask >> b->kernel & 1);
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 static double largest_elem(const est_path *path) {
     const ctune_region *region = path->nest->region;
@@ -91,12 +94,13 @@ static bool is_carried(const est_path *path, int pos) {
     return false;
 }
 
-/* What -O3 vectorises by itself: neighbours along loop k, nothing carried; a long loop, or an unrolled one. */
+/* What -O3 vectorises by itself: neighbours along loop k, nothing carried; a long loop, or an
+ * unrolled one. */
 static bool is_auto_vector(const block *b, int k, double min_extent) {
     const est_path *path = b->path;
-    if (k < 0 || path->nest->node[path->node[k]].step != 1 ||
-        path->extent[k] < min_extent || est_ref_stride(&b->target, path->pos[k]) != 1 ||
-        path->stage->guard != NULL || is_carried(path, path->pos[k])) {
+    if (k < 0 || path->nest->node[path->node[k]].step != 1 || path->extent[k] < min_extent ||
+        est_ref_stride(&b->target, path->pos[k]) != 1 || path->stage->guard != NULL ||
+        is_carried(path, path->pos[k])) {
         return false;
     }
     for (int r = 0; r < b->n_refs; r++) {
@@ -167,18 +171,25 @@ static void block_init(block *b, const est_state *state, const est_path *path) {
     find_vectors(b);
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 /* Slots of a vector port that one operation on one register takes. */
 static double op_slots(const block *b, const ctune_expr *e) {
     bool is_float = ctune_type_is_float(e->type), is_vector = b->vector >= 0;
     switch (e->op) {
-    case CTUNE_OP_CONST: case CTUNE_OP_READ: return 0;
-    case CTUNE_OP_AFF: return is_vector ? 2 : 0.5;
-    case CTUNE_OP_DIV: case CTUNE_OP_MOD:
-        return is_float ? (is_vector ? 16 * b->elem_bytes / 8 : 8) : 12 * (is_vector ? b->width : 1);
-    case CTUNE_OP_CAST: return e->kids[0]->type == e->type ? 0 : 1;
-    case CTUNE_OP_MUL: return !is_float && is_vector && e->type >= CTUNE_I64 ? 4 : 1;
+    case CTUNE_OP_CONST:
+    case CTUNE_OP_READ:
+        return 0;
+    case CTUNE_OP_AFF:
+        return is_vector ? 2 : 0.5;
+    case CTUNE_OP_DIV:
+    case CTUNE_OP_MOD:
+        return is_float ? (is_vector ? 16 * b->elem_bytes / 8 : 8)
+                        : 12 * (is_vector ? b->width : 1);
+    case CTUNE_OP_CAST:
+        return e->kids[0]->type == e->type ? 0 : 1;
+    case CTUNE_OP_MUL:
+        return !is_float && is_vector && e->type >= CTUNE_I64 ? 4 : 1;
     case CTUNE_OP_CALL:
         if (strncmp(e->text, "sqrt", 4) == 0) {
             return is_vector ? 20 * b->elem_bytes / 8 : 12;
@@ -188,12 +199,13 @@ static double op_slots(const block *b, const ctune_expr *e) {
             return 2;
         }
         return 60 * (is_vector ? fmin(b->width, b->lanes) : 1);
-    default: return 1;
+    default:
+        return 1;
     }
 }
 
-/* Adds up e; returns the dims it moves with. *packed: set to the same when a packed read inside moves with all of them: then the whole
- * subexpression is computed when copying. */
+/* Adds up e; returns the dims it moves with. *packed: set to the same when a packed read inside
+ * moves with all of them: then the whole subexpression is computed when copying. */
 static uint32_t add_ops(const block *b, const ctune_expr *e, double *slots, uint32_t *packed) {
     uint32_t mask = 0, inner_packed[3] = {0};
     *packed = 0;
@@ -239,7 +251,7 @@ static double count_ops(const block *b) {
     return slots;
 }
 
-/* ---- loads and stores ---------------------------------------------------------------------------------------- */
+/* ---- loads and stores ------------------------------------------------------------------------ */
 
 /* Load instructions for one reference per kernel iteration. */
 static double count_loads(const block *b, const est_ref *ref, bool is_packed) {
@@ -253,6 +265,14 @@ static double count_loads(const block *b, const est_ref *ref, bool is_packed) {
     return n * crossing; /* full-width loads mostly cross a line unless aligned */
 }
 
+static bool is_same_element(const est_ref *x, const est_ref *y) {
+    bool is_same = x->tensor == y->tensor && x->mask == y->mask;
+    for (int d = 0; d < x->rank && is_same; d++) {
+        is_same = ctune_aff_is_equal(x->access->idx[d], y->access->idx[d]);
+    }
+    return is_same;
+}
+
 static double sum_loads(const block *b) {
     double loads = 0;
     for (int r = 0; r < b->n_refs; r++) {
@@ -261,11 +281,9 @@ static double sum_loads(const block *b) {
         if (t->is_temp && t->is_scalar_var) {
             continue;
         }
-        bool is_known = false; /* the same element read twice */
+        bool is_known = false;
         for (int k = 0; k < r && !is_known; k++) {
-            is_known = b->read[k].tensor == ref->tensor && b->read[k].mask == ref->mask &&
-                       memcmp(b->path->stage->reads[k]->access.idx, ref->access->idx,
-                              (size_t)ref->rank * sizeof *ref->access->idx) == 0;
+            is_known = is_same_element(&b->read[k], ref);
         }
         double n = is_known ? 0 : count_loads(b, ref, b->is_packed[r]);
         loads += is_hoisted(b, ref->mask) ? n / b->trips : n;
@@ -281,7 +299,7 @@ static double count_target(const block *b, double steps) {
                                                                : n;
 }
 
-/* ---- kernel -------------------------------------------------------------------------------------------------- */
+/* ---- kernel ---------------------------------------------------------------------------------- */
 
 /* Vector registers that the block wants beyond those there are. */
 static double count_spills(const block *b, double accumulators) {
@@ -303,7 +321,8 @@ static double loop_cycles(const est_path *path, int n_loops) {
     return cycles;
 }
 
-/* Work in partial tiles is slower: the part of a register tile that its range leaves over, times what it costs more. */
+/* Work in partial tiles is slower: the part of a register tile that its range leaves over, times
+ * what it costs more. */
 static double tail_factor(const block *b) {
     const est_path *path = b->path;
     double factor = 1;
@@ -327,7 +346,8 @@ static bool is_jumping(const block *b, const est_ref *ref) {
            ref->coef[ref->rank - 2][b->kernel] != 0 && est_row_bytes(b->state, ref->tensor) >= 4096;
 }
 
-/* References that step to another page with each kernel iteration: more pages than the first TLB holds. */
+/* References that step to another page with each kernel iteration: more pages than the first TLB
+ * holds. */
 static double page_cycles(const block *b) {
     static const double miss_cycles = 2.5;
     double cycles = !b->is_register && is_jumping(b, &b->target) ? miss_cycles : 0;
@@ -337,8 +357,9 @@ static double page_cycles(const block *b) {
     return cycles;
 }
 
-/* The chain through an accumulator. In memory each step stores and loads again; rows at a power of two of bytes alias (the
- * low 12 bits of their addresses are equal), and then their chains wait for each other, too. */
+/* The chain through an accumulator. In memory each step stores and loads again; rows at a power
+ * of two of bytes alias (the low 12 bits of their addresses are equal), and then their chains
+ * wait for each other, too. */
 static double chain_cycles(const block *b, bool is_in_register) {
     static const double forward_cycles = 9, alias_cycles = 7;
     const ctune_stage *stage = b->path->stage;
@@ -353,8 +374,8 @@ static double chain_cycles(const block *b, bool is_in_register) {
         return steps * latency;
     }
     double rows = n_copies(b, b->target.mask) / b->n_vectors;
-    bool is_aliased = rows > 1 && b->target.rank >= 2 &&
-                      est_row_bytes(b->state, b->target.tensor) % 1024 == 0;
+    bool is_aliased =
+        rows > 1 && b->target.rank >= 2 && est_row_bytes(b->state, b->target.tensor) % 1024 == 0;
     return steps * (latency + forward_cycles) + (is_aliased ? rows * alias_cycles : 0);
 }
 
@@ -375,7 +396,8 @@ static double kernel_cycles(const block *b) {
     double front = (ops + 0.5 * loads + stores + 2) / 5;
     double ports = fmax(ops / m->fma_per_cycle,
                         fmax(loads / m->loads_per_cycle, stores / m->stores_per_cycle));
-    /* a short reduction overlaps with the next one: how many fit into the window of instructions in flight */
+    /* a short reduction overlaps with the next one: how many fit into the window of instructions
+     * in flight */
     double n_in_flight = 400 / ((ops + 0.5 * loads + stores + 2) * b->trips);
     double chain = chain_cycles(b, is_in_register) / fmin(fmax(n_in_flight, 1), 6);
     double cycles = fmax(fmax(ports, front), chain) + page_cycles(b);

@@ -1,11 +1,12 @@
 /*
  * The memory part of the estimate: bytes that cross each cache level.
  *
- * Footprints: the box that a group of references touches during one execution of a level, in whole lines. A cache holds
- * what one iteration of a loop touches when the sum over all tensors fits; then data are reused from one iteration to the next.
- * So a group is fetched once per execution of the outermost loop whose iterations fit. Tensors shared by
- * statements count once per loop. Rows whose distance is a multiple of the page size fight for the same sets of L1: a group
- * of more such rows than there are ways does not stay.
+ * Footprints: the box that a group of references touches during one execution of a level, in whole
+ * lines. A cache holds what one iteration of a loop touches when the sum over all tensors fits;
+ * then data are reused from one iteration to the next. So a group is fetched once per execution of
+ * the outermost loop whose iterations fit. Tensors shared by statements count once per loop. Rows
+ * whose distance is a multiple of the page size fight for the same sets of L1: a group of more such
+ * rows than there are ways does not stay.
  */
 #include "search/engine/estimate_private.h"
 
@@ -38,7 +39,8 @@ static int64_t gcd(int64_t a, int64_t b) {
 }
 
 /* Elements that the reference spans along one index at a level. */
-static double index_range(const est_state *s, const est_path *path, const est_ref *ref, int d, int level) {
+static double index_range(const est_state *s, const est_path *path, const est_ref *ref, int d,
+                          int level) {
     double range = 1 + ref->spread[d];
     for (int p = 0; p < path->stmt->n_dims; p++) {
         range += fabs(ref->coef[d][p]) * (path->cover[level][p] - 1);
@@ -103,7 +105,7 @@ static void group_fill(const est_state *s, est_group *g, const est_ref *ref) {
     }
 }
 
-/* ---- packs --------------------------------------------------------------------------------------------------- */
+/* ---- packs ----------------------------------------------------------------------------------- */
 
 /* Level of one iteration of the loop at which a cache sits. */
 static int level_of(const est_path *path, int at) {
@@ -115,7 +117,8 @@ static int level_of(const est_path *path, int at) {
     return 0;
 }
 
-/* A packed read: a source that is read when copying, a dense buffer that the kernel reads. Returns the cycles of the copying. */
+/* A packed read: a source that is read when copying, a dense buffer that the kernel reads.
+ * Returns the cycles of the copying. */
 static double add_pack(est_state *s, const est_path *path, const est_ref *ref, int at) {
     int level = level_of(path, at), elem = ctune_type_get(tensor_of(s, ref->tensor)->type)->bytes;
     double n_elems = n_elements(s, path, ref, level);
@@ -140,14 +143,13 @@ static double add_pack(est_state *s, const est_path *path, const est_ref *ref, i
     return path->entries[level] * n_elems * cycles_per_elem / path->threads;
 }
 
-/* ---- groups of a statement ----------------------------------------------------------------------------------- */
+/* ---- groups of a statement ------------------------------------------------------------------- */
 
 /* Loop node at which a read is packed, 0 for the whole nest, -1 when it is not packed. */
 static int pack_of(const est_path *path, int read) {
     for (int c = 0; c < path->nest->n_caches; c++) {
         const ctune_cache *cache = &path->nest->cache[c];
-        if (cache->kind == CTUNE_CACHE_PACK && cache->stmt == path->i_stmt &&
-            cache->read == read) {
+        if (cache->kind == CTUNE_CACHE_PACK && cache->stmt == path->i_stmt && cache->read == read) {
             return cache->at;
         }
     }
@@ -206,7 +208,7 @@ double est_memory_add(est_state *s, const est_path *path) {
     return copy_cycles;
 }
 
-/* ---- traffic ------------------------------------------------------------------------------------------------- */
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 static int node_at(const est_path *path, int level) {
     return level == 0 ? 0 : path->node[level - 1];
@@ -240,8 +242,8 @@ static void sum_footprints(const est_state *s, double *total) {
     }
 }
 
-/* Bytes that a group brings into a cache of that size; sets: what its rows may take when they share sets. *node: per execution of
- * which loop, for sharing. */
+/* Bytes that a group brings into a cache of that size; sets: what its rows may take when they
+ * share sets. *node: per execution of which loop, for sharing. */
 static double group_traffic(const est_group *g, const double *total, double size, double sets,
                             int *node) {
     const est_path *path = g->path;
@@ -253,7 +255,8 @@ static double group_traffic(const est_group *g, const double *total, double size
         *node = -1;
         return 0;
     }
-    /* iterations of the loop at `fit` share the cache: one execution of the level around it is one fetch */
+    /* iterations of the loop at `fit` share the cache: one execution of the level around it is
+     * one fetch */
     int level = fit == 0 ? 0 : fit - 1;
     level = level > g->last ? g->last : level;
     *node = node_at(path, level);
@@ -265,7 +268,8 @@ double est_memory_traffic(const est_state *s, int c) {
     double total[CTUNE_NEST_NODES], most[CTUNE_NEST_NODES], sum = 0;
     uint8_t is_done[EST_MAX_GROUPS] = {0};
     double size = s->machine->cache_bytes[c] * (c == 0 ? 0.9 : 0.75);
-    double sets = c == 0 ? s->machine->cache_bytes[0] : INFINITY; /* pages are spread over L2's sets */
+    double sets =
+        c == 0 ? s->machine->cache_bytes[0] : INFINITY; /* pages are spread over L2's sets */
     sum_footprints(s, total);
     for (int i = 0; i < s->n_groups; i++) {
         if (is_done[i]) {
@@ -279,7 +283,8 @@ double est_memory_traffic(const est_state *s, int c) {
                 continue;
             }
             is_done[j] = 1;
-            double bytes = group_traffic(g, total, size, sets, &node) / (c < 2 ? g->path->threads : 1);
+            double bytes =
+                group_traffic(g, total, size, sets, &node) / (c < 2 ? g->path->threads : 1);
             if (node >= 0) {
                 most[node] = fmax(most[node], bytes);
             }

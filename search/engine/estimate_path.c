@@ -73,7 +73,8 @@ static void add_axes(const est_path *path, const ctune_aff *aff, double factor, 
         const ctune_term *term = &aff->terms[t];
         if (term->kind == CTUNE_TERM_DIV && depth < 8) {
             const ctune_div *div = &path->nest->region->divs[term->id];
-            add_axes(path, div->num, factor * (double)term->coef / (double)div->den, depth + 1, coef);
+            add_axes(path, div->num, factor * (double)term->coef / (double)div->den, depth + 1,
+                     coef);
         }
         for (int a = 0; a < path->stage->n_axes && term->kind == CTUNE_TERM_AXIS; a++) {
             const ctune_aff *iter = path->stmt->iter[a];

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t key_of(uint64_t hash) { return hash != 0 ? hash : 1; }
+static uint64_t key_of(uint64_t hash) {
+    return hash != 0 ? hash : 1;
+}
 
 static void insert(point_set *set, uint64_t key) {
     size_t i = (size_t)key & (set->size - 1);

@@ -1,9 +1,11 @@
 /*
- * The learned correction of the estimate: additive over decisions, fitted by backfitting. See engine_private.h.
+ * The learned correction of the estimate: additive over decisions, fitted by backfitting. See
+ * engine_private.h.
  *
- * The estimate is right about large differences and wrong about what it does not model (a compiler that spills, a form
- * whose partial tiles are slow). Those errors mostly belong to single decisions, so one weight per decision value, pulled
- * to zero, learns them from a few dozen measurements. Fast samples count more: it is their neighbourhood that matters.
+ * The estimate is right about large differences and wrong about what it does not model (a compiler
+ * that spills, a form whose partial tiles are slow). Those errors mostly belong to single
+ * decisions, so one weight per decision value, pulled to zero, learns them from a few dozen
+ * measurements. Fast samples count more: it is their neighbourhood that matters.
  */
 #include "search/engine/engine_private.h"
 

@@ -1,5 +1,6 @@
 /*
- * Predicted times of points: the estimate or a learned model, then the correction. And learning both from samples.
+ * Predicted times of points: the estimate or a learned model, then the correction. And learning
+ * both from samples.
  */
 #include "search/engine/engine_private.h"
 
@@ -27,8 +28,8 @@ static bool has_model(const engine *e) {
     return e->options->model != NULL && e->options->features != NULL;
 }
 
-/* A model's scores say which is faster, not how fast: they take the place of the estimate's logarithm, the correction's slope and
- * bias do the rest. */
+/* A model's scores say which is faster, not how fast: they take the place of the estimate's
+ * logarithm, the correction's slope and bias do the rest. */
 static ctune_status model_score(engine *e, proposal *list, int n) {
     const ctune_model *model = e->options->model;
     float *rows = rows_for(e, n), *scores = calloc((size_t)n + 1, sizeof *scores);
@@ -39,8 +40,8 @@ static ctune_status model_score(engine *e, proposal *list, int n) {
     }
     for (int i = 0; i < n && status == CTUNE_OK; i++) {
         float *row = rows + (size_t)i * (size_t)model->n_features;
-        bool is_legal = isfinite(list[i].estimate) &&
-                        ctune_space_nest(e->space, &list[i].point, &nest);
+        bool is_legal =
+            isfinite(list[i].estimate) && ctune_space_nest(e->space, &list[i].point, &nest);
         for (int f = 0; f < model->n_features; f++) {
             row[f] = 0;
         }
@@ -88,8 +89,7 @@ static ctune_status model_learn(engine *e) {
         const sample *s = &e->samples[i];
         if (ctune_space_nest(e->space, &s->point, &nest)) {
             e->options->features(&nest, rows + n * (size_t)model->n_features);
-            labels[n++] = isfinite(s->time)
-                              ? (float)exp2(e->samples[e->top[0]].time - s->time) : 0;
+            labels[n++] = isfinite(s->time) ? (float)exp2(e->samples[e->top[0]].time - s->time) : 0;
         }
     }
     if (status == CTUNE_OK && n > 0) {

@@ -61,7 +61,7 @@ static inline void expect_deps(const fixture *f, const char *expected) {
 
 /* ---- instances ----------------------------------------------------------------------------------------------- */
 
-enum { BRUTE_MAX = 12000, BRUTE_LOW = -16, BRUTE_HIGH = 40 };
+enum { BRUTE_MAX = 12000, BRUTE_LOW = -100, BRUTE_HIGH = 200 };
 
 typedef struct instance {
     int stmt;

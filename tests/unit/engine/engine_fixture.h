@@ -43,12 +43,12 @@ static inline void fixture_clear(fixture *f) {
 typedef struct simulator {
     const fixture *f;
     uint64_t seed;
-    double noise;        /* relative */
-    int fail_every;      /* 0 = never */
-    int die_after;       /* batches until EENV, 0 = never */
+    double noise;   /* relative */
+    int fail_every; /* 0 = never */
+    int die_after;  /* batches until EENV, 0 = never */
     int n_batches, n_in_flight, n_max_in_flight, n_trials;
     ctune_rng rng;
-    double best;         /* smallest true time so far, ns */
+    double best; /* smallest true time so far, ns */
     int n_log;
     ctune_trial log[4096];
 } simulator;

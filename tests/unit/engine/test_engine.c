@@ -6,8 +6,8 @@ static simulator *run_search(fixture *f, const ctune_engine_options *options, si
     s->f = f;
     ctune_rng_init(&s->rng, 99);
     const ctune_measurer measurer = {s, simulate_submit, simulate_collect};
-    ctune_status status = ctune_engine_run(&f->ctx, f->space, &f->machine, &measurer, options, 0,
-                                           result);
+    ctune_status status =
+        ctune_engine_run(&f->ctx, f->space, &f->machine, &measurer, options, 0, result);
     assert_int_equal(status, expected);
     return s;
 }
@@ -182,10 +182,10 @@ static void test_stop(void **state) {
     simulator *s = run_search(&f, &options, simulator_new(4), &result, CTUNE_OK);
     assert_int_equal(result.n_trials, 24);
     free(s);
-    options = (ctune_engine_options){.budget_s = 0.4, .batch = 8};
+    options = (ctune_engine_options){.budget_s = 2.5, .batch = 8};
     int64_t start = ctune_now_ns();
     s = run_search(&f, &options, simulator_new(4), &result, CTUNE_OK);
-    assert_true(result.n_trials > 8);
+    assert_true(result.n_trials >= 8);
     assert_true(ctune_now_ns() - start < 20000000000);
     free(s);
     fixture_clear(&f);
@@ -207,7 +207,7 @@ static void test_small_space(void **state) {
     fixture_clear(&f);
 }
 
-/* ---- the model's socket -------------------------------------------------------------------------- */
+/* ---- the model's socket ---------------------------------------------------------------------- */
 
 static int n_fits;
 

@@ -56,7 +56,8 @@ static void test_register_tile(void **state) {
         snprintf(text, sizeof text,
                  "split k 256 -> k0 k1; split j 32 -> j0 j1; split i %d -> i0 i1;"
                  "reorder k0 j0 i0 k1 i1 j1; unroll i1; vectorize j1;"
-                 "cache_write S0 at i0 register", rows[i]);
+                 "cache_write S0 at i0 register",
+                 rows[i]);
         if (rows[i] == 1) {
             snprintf(text, sizeof text,
                      "split k 256 -> k0 k1; split j 32 -> j0 j1; reorder k0 j0 i k1 j1;"
@@ -121,7 +122,8 @@ static void test_all_samples(void **state) {
     }
 }
 
-/* The design number is 100,000 nests a second; a slow build or a busy machine still passes at a tenth of it. */
+/* The design number is 100,000 nests a second; a slow build or a busy machine still passes at a
+ * tenth of it. */
 static void test_speed(void **state) {
     (void)state;
     fixture f;
@@ -143,8 +145,8 @@ static void test_speed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm), cmocka_unit_test(test_register_tile),
-        cmocka_unit_test(test_parallel), cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_gemm),        cmocka_unit_test(test_register_tile),
+        cmocka_unit_test(test_parallel),    cmocka_unit_test(test_pack),
         cmocka_unit_test(test_all_samples), cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /*
  * Cases for extraction: C text in, the TE dump or the refusal's code out.
  *
- * A row gives a snippet and what its answer must contain. "TUNE" in a snippet stands for "#pragma tune" on a line of its own.
+ * A row gives a snippet and what its answer must contain. "TUNE" in a snippet stands for "#pragma
+ * tune" on a line of its own.
  */
 #ifndef CTUNE_TESTS_EXTRACT_FIXTURE_H
 #define CTUNE_TESTS_EXTRACT_FIXTURE_H
@@ -28,14 +29,14 @@ typedef struct extract_case {
 } extract_case;
 
 static void answer_diag(void *user, const ctune_diag *d) {
-    ctune_text_printf(user, "%d:%d: %s [%s] %s\n", d->line, d->col, ctune_severity_name(d->severity),
-                      d->code != NULL ? d->code : "", d->text);
+    ctune_text_printf(user, "%d:%d: %s [%s] %s\n", d->line, d->col,
+                      ctune_severity_name(d->severity), d->code != NULL ? d->code : "", d->text);
     if (d->severity == CTUNE_REMARK && (d->hint == NULL || d->line < 1)) {
         ctune_text_append(user, "MISSING HINT OR PLACE\n");
     }
 }
 
-static char *expand(const char *code) {
+static inline char *expand(const char *code) {
     ctune_text text;
     ctune_text_init(&text);
     for (const char *p = code; *p != '\0';) {
@@ -55,8 +56,8 @@ static char *expand(const char *code) {
 }
 
 /* Diagnostics and dumps of all regions. The caller clears out. */
-static void extract_answer(const char *file, const char *code, int n_flags, const char *const *flags,
-                           ctune_text *out) {
+static void extract_answer(const char *file, const char *code, int n_flags,
+                           const char *const *flags, ctune_text *out) {
     ctune_ctx ctx;
     ctune_ctx_init(&ctx);
     ctx.sink = answer_diag;
@@ -93,7 +94,7 @@ static void extract_answer(const char *file, const char *code, int n_flags, cons
     ctune_unit_destroy(unit);
 }
 
-static bool run_case(const extract_case *c) {
+static inline bool run_case(const extract_case *c) {
     ctune_text out;
     ctune_text_init(&out);
     char *code = expand(c->code);
@@ -121,7 +122,7 @@ static bool run_case(const extract_case *c) {
     return !failed;
 }
 
-static void run_cases(const extract_case *cases, size_t n) {
+static inline void run_cases(const extract_case *cases, size_t n) {
     int n_failed = 0;
     for (size_t i = 0; i < n; i++) {
         const char *only = getenv("EXTRACT_CASE");

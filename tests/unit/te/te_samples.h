@@ -189,7 +189,8 @@ static inline const char *te_sample_gemm_i8(void) {
            "}\n";
 }
 
-/* Odds and ends: divs, affine if, data-dependent guard, strides, select, min=, calls, attributes. */
+/* Odds and ends: divs, affine if, data-dependent guard, strides, select, min=, calls,
+ * attributes. */
 static inline const char *te_sample_odd(void) {
     return "te 1\n"
            "region odd.2 at \"dir with space/odd.c\":11\n"

@@ -1,0 +1,345 @@
+/*
+ * Does the region compute what the C code computes? Each case is compiled by gcc and run; te_eval
+ * runs the extracted region on the same data; all memory must agree bit for bit. Counters' final
+ * values are checked by compiling the epilogue.
+ */
+#include "fixture.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+enum { CELLS = 4096, MIDDLE = 1024 };
+
+/* void f(int n, int m, double *a, double *b, int *k) { head; #pragma tune; body } */
+typedef struct run_case_t {
+    const char *head, *body;
+} run_case_t;
+
+static const run_case_t cases[] = {
+    {"", "for (int i = 0; i < n; i++) a[i] += b[i] * 3;"},
+    {"", "for (int i = n; i >= -2; i -= 3) a[i + 4] = i;"},
+    {"int i; double t;", "for (i = 1; i <= n; i = 2 + i) { t = a[i]; b[i] = t * t - i; }"},
+    {"", "for (int i = 0; i < n; i++) for (int j = i; j < m; j++) a[j] = a[j] * 2 + b[i];"},
+    {"", "for (int i = 0; i < (n < m ? n : m); i++) k[i] = i % 3 + k[i] / 2;"},
+    {"", "for (int i = (n > m ? n : m); i < 12; i++) k[i] ^= i;"},
+    {"", "for (int i = 0; i < (n > m ? n : m); i++) k[i] ^= i;"},
+    {"", "for (int i = 0; i < n * m; i++) k[i] -= 3;"},
+    {"", "for (int i = 0; i < n / 2; i++) k[i / 2] += i;"},
+    {"", "for (unsigned i = 0; i < n - 1u; i++) k[i] += k[i + 1];"},
+    {"", "for (short i = 0; i != n; i++) k[i] += i;"},
+    {"", "for (unsigned char i = 10; i > 2; i -= 2) k[i] += i;"},
+    {"double (*A)[9] = (double (*)[9])a;", "for (int i = 1; i < 8; i++) for (int j = 1; j < 8; "
+                                           "j++) A[i][j] = A[i - 1][j] + A[i][j + 1];"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i * m + j] = b[j * n + i];"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[(i + 1) * n - 1 - j] += b[i * "
+         "n + n - 1 - j];"},
+    {"", "for (int i = 0; i < 5; i++) for (int j = 0; j < 7; j++) a[7 * i + j] = a[7 * i + 6 - j] "
+         "+ b[i % 3];"},
+    {"", "for (int i = 0; i < n; i++) { double t = 0; for (int j = 0; j < m; j++) t += b[i + j]; "
+         "a[i] = t; }"},
+    {"double t = 5;",
+     "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) t = b[j]; a[i] = t; }"},
+    {"double t = 5;", "for (int i = 0; i < n; i++) { a[i] = t; t = b[i] + 1; }"},
+    {"double t;", "for (int i = 0; i < n; i++) { if (b[i] > 0) t = b[i]; else t = -1; a[i] = t; }"},
+    {"double t = 2;", "for (int i = 0; i < n; i++) { if (b[i] > 0) t = b[i]; a[i] = t; }"},
+    {"", "for (int i = 0; i < n; i++) { if (a[i] > 0) { a[i] = -a[i]; b[i] = 1; } else { b[i] = 2; "
+         "a[i] = 7; } }"},
+    {"", "for (int i = 0; i < n; i++) if (i > 2 && i < m) a[i] = 1; else if (i == 1) a[i] = 2; "
+         "else a[i] = 3;"},
+    {"", "for (int i = 0; i < n; i++) if (i > 0 && a[i - 1] > 0) a[i] = 1; else b[i] = i > 3 ? a[i "
+         "- 3] : a[0];"},
+    {"", "for (int i = 0; i < n; i++) if (i != 3) a[i] = i; else a[i] = -1;"},
+    {"", "for (int i = 0; i < n; i++) if (!(i < 3 || i > m)) a[i] = i;"},
+    {"", "for (int i = 0; i < n; i++) { if (k[i] > k[40]) k[40] = k[i]; if (k[i] < k[41]) k[41] = "
+         "k[i]; }"},
+    {"", "for (int i = 0; i < n; i++) { if (a[i] > a[40]) a[40] = a[i]; a[41] = a[41] < a[i] ? "
+         "a[41] : a[i]; }"},
+    {"", "for (int i = 0; i < n; i++) { k[40] = k[40] >= k[i] ? k[40] : k[i]; k[41] = k[i] > k[41] "
+         "? k[41] : k[i]; }"},
+    {"", "for (int i = 0; i < n; i++) { k[i] <<= 2; k[i] %= 7; k[i] |= i; k[i]--; ++k[i]; }"},
+    {"", "for (int i = 0; i < n; i++) { a[40] = a[40] - b[i]; a[41] = b[i] - a[41]; a[42] = b[i] * "
+         "a[42]; a[43] = a[43] / 2; }"},
+    {"", "for (int i = 0; i < n; i++) { k[i] = (short)(k[i] * 1000) + (unsigned char)k[i + 1] + "
+         "(_Bool)k[i]; }"},
+    {"",
+     "for (int i = 0; i < n; i++) { k[i] += 1.7; a[i] += (float)1.1; a[i] = (float)a[i] * 0.3f; }"},
+    {"", "for (int i = 0; i < n; i++) { unsigned h = k[i]; h = h * 2654435761u; h ^= h >> 13; k[i] "
+         "= (int)(h & 1023); }"},
+    {"", "for (int i = 0; i < n; i++) { int j = 2 * i + 1; k[j] = j * k[i]; }"},
+    {"", "for (int i = 0; i < n; i++) { double t[3]; for (int j = 0; j < 3; j++) t[j] = b[i + j]; "
+         "a[i] = t[0] * t[1] - t[2]; }"},
+    {"", "for (int i = 0; i < n; i++) { const double *p = b + i * m; double *q = &a[i]; for (int j "
+         "= 0; j < m; j++) *q += p[j]; }"},
+    {"", "{ for (int i = 0; i < n; i++) a[i] = i; double t = 3; for (int i = 0; i < m; i++) b[i] = "
+         "a[i] + t; }"},
+    {"", "for (int i = 0; i < n; i++) k[i & 3] += i >> 1;"},
+    {"", "for (int i = 0; 3 * i < n && i < m; i++) k[i] = 2 * i;"},
+    {"", "for (int i = 0; i < n; i++) a[i] = a[i - 1] + a[i - 2];"},
+    {"", "for (int i = 0; i < n; i++) k[i] = k[i] && a[i] || !b[i];"},
+    {"", "for (int i = 3; i < 3; i++) a[i] = 1;"},
+    {"", "for (int t = 0; t < 3; t++) { for (int i = 1; i < n; i++) b[i] = a[i - 1] + a[i + 1]; "
+         "for (int i = 1; i < n; i++) a[i] = b[i]; }"},
+    {"int i, j; double s;", "for (i = 0; i < n; i++) { for (j = i - 1; j >= 0; j--) { s = a[j] * "
+                            "b[i]; k[j] += (int)s; } s = k[i]; a[i] = s; }"},
+    {"",
+     "for (int i = 0; i < n; i++) a[i] = sqrt(fabs(b[i])) + fmax(a[i], 0.5) - floor(b[i] / 3);"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int q = 0; q < n; q++) a[(i "
+         "* n + j) * n + q] += b[q * n + i];"},
+};
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+typedef void case_fn(int n, int m, double *a, double *b, int *k);
+
+typedef struct memory {
+    double a[CELLS], b[CELLS];
+    int k[CELLS];
+} memory;
+
+static void fill(memory *mem, unsigned seed) {
+    for (int i = 0; i < CELLS; i++) {
+        seed = seed * 1103515245u + 12345u;
+        mem->a[i] = (int)(seed >> 16) % 17 - 8;
+        mem->b[i] = (int)(seed >> 20) % 13 - 6;
+        mem->k[i] = (int)(seed >> 18) % 29 - 5;
+    }
+}
+
+static char *source_of(int i) {
+    ctune_text t;
+    ctune_text_init(&t);
+    ctune_text_printf(&t,
+                      "#include <math.h>\nvoid f%d(int n, int m, double *a, double *b, int *k) { "
+                      "(void)n; (void)m; (void)a; (void)b; (void)k; %s\n#pragma tune\n%s\n}\n",
+                      i, cases[i].head, cases[i].body);
+    return t.data;
+}
+
+static void *compile(const char *dir, const char *name, const char *text) {
+    char path[200], command[600];
+    snprintf(path, sizeof path, "%s/%s.c", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    snprintf(command, sizeof command,
+             "gcc -O1 -ffp-contract=off -w -fwrapv -shared -fPIC -o %s/%s.so %s -lm", dir, name,
+             path);
+    assert_int_equal(system(command), 0);
+    snprintf(path, sizeof path, "%s/%s.so", dir, name);
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(lib);
+    return lib;
+}
+
+static void *storage_of(memory *mem, const ctune_tensor *t, size_t *bytes) {
+    const char *base = t->base;
+    long shift = 0;
+    const char *minus = strstr(base, " - ");
+    if (minus != NULL) {
+        shift = -strtol(minus + 3, NULL, 10);
+    }
+    while (*base == '&' || *base == '(') {
+        base++;
+    }
+    *bytes =
+        (size_t)(CELLS - MIDDLE - shift) * (t->type == CTUNE_I32 ? sizeof(int) : sizeof(double));
+    switch (*base) {
+    case 'a':
+    case 'A':
+        return mem->a + MIDDLE + shift;
+    case 'b':
+        return mem->b + MIDDLE + shift;
+    case 'k':
+        return mem->k + MIDDLE + shift;
+    default:
+        return NULL;
+    }
+}
+
+static bool assumes_hold(const ctune_region *r, const int64_t *params) {
+    for (int i = 0; i < r->n_assumes; i++) {
+        if (ctune_aff_eval(r, r->assumes[i].aff, NULL, params) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Value of "((long)n * m)" and the like: the parameters that stand for expressions. */
+static int64_t param_value(const char *text, int n, int m) {
+    return strcmp(text, "n") == 0      ? n
+           : strcmp(text, "m") == 0    ? m
+           : strstr(text, "?") != NULL ? (n > m ? n : m)
+           : strstr(text, "*") != NULL ? (int64_t)n * m
+                                       : -1;
+}
+
+static int compare_case(int i, const ctune_region *r, case_fn *fn, int n, int m) {
+    static memory want, got;
+    fill(&want, (unsigned)(i * 100 + n * 10 + m));
+    got = want;
+    int64_t params[16];
+    void *tensors[64];
+    size_t bytes[64];
+    double cell[64];
+    for (int p = 0; p < r->n_params; p++) {
+        params[p] = param_value(r->params[p].c_text, n, m);
+    }
+    if (!assumes_hold(r, params)) {
+        return 0;
+    }
+    for (int t = 0; t < r->n_tensors; t++) {
+        tensors[t] = NULL;
+        bytes[t] = 0;
+        if (!r->tensors[t].is_temp && !r->tensors[t].is_scalar_var) {
+            tensors[t] = storage_of(&got, &r->tensors[t], &bytes[t]);
+        } else if (!r->tensors[t].is_temp) { /* a carried scalar: its value before the region */
+            const char *value = strchr(cases[i].head, '=');
+            cell[t] = value != NULL ? strtod(value + 1, NULL) : 0;
+            tensors[t] = &cell[t];
+            bytes[t] = sizeof cell[t];
+        }
+    }
+    ctune_ctx ctx;
+    ctune_ctx_init(&ctx);
+    fn(n, m, want.a + MIDDLE, want.b + MIDDLE, want.k + MIDDLE);
+    ctune_status status = ctune_te_eval(&ctx, r, params, tensors, bytes);
+    if (status != CTUNE_OK || memcmp(&want, &got, sizeof want) != 0) {
+        print_error("case %d, n=%d m=%d: %s %s\n%s\n", i, n, m, ctune_status_name(status),
+                    status != CTUNE_OK ? ctx.error : "results differ", cases[i].body);
+        return -1;
+    }
+    return 1;
+}
+
+static void test_run(void **state) {
+    (void)state;
+    char dir[] = "/tmp/extract-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    ctune_text all;
+    ctune_text_init(&all);
+    for (int i = 0; i < N_CASES; i++) {
+        char *source = source_of(i);
+        ctune_text_append(&all, source);
+        free(source);
+    }
+    void *lib = compile(dir, "cases", ctune_text_get(&all));
+    ctune_text_clear(&all);
+    int n_bad = 0;
+    for (int i = 0; i < N_CASES; i++) {
+        char *source = source_of(i), name[20];
+        ctune_ctx ctx;
+        ctune_ctx_init(&ctx);
+        ctune_text diags;
+        ctune_text_init(&diags);
+        ctx.sink = answer_diag;
+        ctx.sink_user = &diags;
+        ctune_unit *unit = NULL;
+        snprintf(name, sizeof name, "f%d", i);
+        case_fn *fn = NULL;
+        *(void **)&fn = dlsym(lib, name);
+        ctune_status status = ctune_extract(&ctx, "case.c", source, 0, NULL, &unit);
+        if (status != CTUNE_OK || unit->n_regions != 1 || unit->regions[0].region == NULL) {
+            print_error("case %d: %s\n%s%s\n", i, ctx.error, ctune_text_get(&diags), cases[i].body);
+            n_bad++;
+        } else {
+            int n_run = 0;
+            for (int n = -1; n <= 9; n++) {
+                for (int m = 0; m <= 9; m += 3) {
+                    int ran = compare_case(i, unit->regions[0].region, fn, n, m);
+                    n_bad += ran < 0;
+                    n_run += ran > 0;
+                }
+            }
+            if (n_run == 0) {
+                print_error("case %d never runs: its facts exclude all sizes\n%s\n", i,
+                            cases[i].body);
+                n_bad++;
+            }
+        }
+        ctune_unit_destroy(unit);
+        ctune_text_clear(&diags);
+        free(source);
+    }
+    dlclose(lib);
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(n_bad, 0);
+}
+
+/* ---- final values ---------------------------------------------------------------------------- */
+
+static const char *const counters[] = {
+    "for (i = 0; i < n; i++) x[0]++;",
+    "for (i = 3; i <= n; i += 2) x[0]++;",
+    "for (i = n; i > 0; i--) x[0]++;",
+    "for (i = n; i >= -1; i -= 4) x[0]++;",
+    "for (i = 0; i < n; i++) for (j = i; j < m; j += 3) x[0]++;",
+    "for (i = 0; i < n; i++) { for (j = 0; j < i; j++) x[0]++; for (j = m; j > i; j--) x[0]++; }",
+    "{ for (i = 0; i < n; i++) x[0]++; for (i = 5; i < m; i++) x[0]++; }",
+    "for (i = n > m ? n : m; i < 8; i++) x[0]++;",
+    "for (i = 0; i < (n < m ? n : m); i++) for (j = n; j >= m; j--) x[0]++;",
+    "for (i = 0; 3 * i < n && i < m; i++) x[0]++;",
+};
+enum { N_COUNTERS = sizeof counters / sizeof *counters };
+
+static void test_finals(void **state) {
+    (void)state;
+    char dir[] = "/tmp/extract-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    ctune_text all;
+    ctune_text_init(&all);
+    for (int c = 0; c < N_COUNTERS; c++) {
+        ctune_text one;
+        ctune_text_init(&one);
+        ctune_text_printf(&one,
+                          "int g%d(int n, int m, int *x) { int i = 77, j = 55;\n#pragma "
+                          "tune\n%s\nreturn i * 1000 + j; }\n",
+                          c, counters[c]);
+        ctune_ctx ctx;
+        ctune_ctx_init(&ctx);
+        ctune_unit *unit = NULL;
+        assert_int_equal(ctune_extract(&ctx, "case.c", ctune_text_get(&one), 0, NULL, &unit),
+                         CTUNE_OK);
+        assert_int_equal(unit->n_regions, 1);
+        assert_non_null(unit->regions[0].region);
+        assert_non_null(unit->regions[0].region->epilogue);
+        ctune_text_append(&all, ctune_text_get(&one));
+        ctune_text_printf(
+            &all,
+            "int h%d(int n, int m, int *x) { int i = 77, j = 55;\n%s\nreturn i * 1000 + j; }\n", c,
+            unit->regions[0].region->epilogue);
+        ctune_unit_destroy(unit);
+        ctune_text_clear(&one);
+    }
+    void *lib = compile(dir, "counters", ctune_text_get(&all));
+    ctune_text_clear(&all);
+    for (int c = 0; c < N_COUNTERS; c++) {
+        int (*want)(int, int, int *) = NULL, (*got)(int, int, int *) = NULL;
+        char name[20];
+        snprintf(name, sizeof name, "g%d", c);
+        *(void **)&want = dlsym(lib, name);
+        name[0] = 'h';
+        *(void **)&got = dlsym(lib, name);
+        for (int n = -4; n <= 9; n++) {
+            for (int m = -4; m <= 9; m++) {
+                int x[4] = {0};
+                if (want(n, m, x) != got(n, m, x)) {
+                    print_error("n=%d m=%d: %d, not %d: %s\n", n, m, got(n, m, x), want(n, m, x),
+                                counters[c]);
+                }
+                assert_int_equal(want(n, m, x), got(n, m, x));
+            }
+        }
+    }
+    dlclose(lib);
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_run), cmocka_unit_test(test_finals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
