@@ -98,7 +98,8 @@ static bool read_aff(converter *c, const isl_aff *aff_const, int n_axes, row *ou
     bool ok = isl_aff_dim(aff, isl_dim_div) == 0 && read_int(isl_aff_get_constant_val(aff), &value);
     out->rest = ctune_aff_const(arena, ok ? value : 0);
     for (int d = 0; ok && d < n_axes; d++) {
-        ok = read_int(isl_aff_get_coefficient_val(aff, isl_dim_in, d), &out->coef[d]);
+        ok = read_int(isl_aff_get_coefficient_val(aff, isl_dim_in, d), &out->coef[d]) &&
+             out->coef[d] >= -MAX_SKEW && out->coef[d] <= MAX_SKEW;
     }
     for (int p = 0; ok && p < c->b->region->n_params; p++) {
         ok = read_int(isl_aff_get_coefficient_val(aff, isl_dim_param, p), &value);
@@ -235,7 +236,7 @@ static void convert_band(converter *c, isl_schedule_node *node, int member, uint
     isl_union_pw_aff *one = isl_multi_union_pw_aff_get_union_pw_aff(all, member);
     row *made = CTUNE_NEW_ARRAY(c->b->arena, row, CTUNE_MAX_STMTS);
     if (made == NULL || !read_member(c, one, mask, made)) {
-        c->why = "the proposed schedule is not affine";
+        c->why = "the proposed schedule is not affine with small coefficients";
     } else {
         convert_member(c, node, member, made, mask, out);
     }

@@ -115,14 +115,16 @@ static const char *storage(ctune_emitter *e, int tensor) {
 
 static bool may_overlap(const ctune_region *region, int a, int b) {
     const ctune_tensor *x = &region->tensors[a], *y = &region->tensors[b];
-    if (x->is_temp || y->is_temp || emit_is_copied_scalar(x) || emit_is_copied_scalar(y)) {
+    if (x->is_temp || y->is_temp) {
         return false;
     }
     if ((!x->is_written && !y->is_written) || x->is_restrict || y->is_restrict) {
         return false;
     }
     if (!(x->is_pointer && y->is_pointer)) {
-        return x->is_pointer != y->is_pointer && !x->is_scalar_var && !y->is_scalar_var;
+        /* a variable that nothing can point to is no is_pointer; a named array may be what the other points into */
+        const ctune_tensor *named = x->is_pointer ? y : x;
+        return x->is_pointer != y->is_pointer && !named->is_scalar_var;
     }
     return strcmp(x->base, y->base) != 0; /* members of one array of structs never overlap */
 }

@@ -254,7 +254,8 @@ static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_e
         const char *yes = splat(t, expr->kids[1], vector_expr(t, env, expr->kids[1], false));
         const char *no = splat(t, expr->kids[2], vector_expr(t, env, expr->kids[2], false));
         for (int i = 1; i < 3; i++) { /* an arm that reads memory may be guarded by the condition */
-            if (expr->kids[i]->op != CTUNE_OP_CONST && expr->kids[i]->op != c->kids[0]->op) {
+            const char *arm = i == 1 ? yes : no;
+            if (expr->kids[i]->op != CTUNE_OP_CONST && strcmp(arm, x) != 0 && strcmp(arm, y) != 0) {
                 t->unsupported = true;
             }
         }

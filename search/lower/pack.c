@@ -80,6 +80,21 @@ static bool is_total(const ctune_expr *expr) {
     }
 }
 
+/* Does C evaluate this read at every point of the domain? Not in an arm of ?:, behind && or ||, or in a guard. */
+static bool is_unconditional(const ctune_expr *expr, int read) {
+    if (expr->op == CTUNE_OP_READ) {
+        return expr->read_id == read;
+    }
+    bool first_only =
+        expr->op == CTUNE_OP_SELECT || expr->op == CTUNE_OP_LAND || expr->op == CTUNE_OP_LOR;
+    for (int i = 0; i < expr->n_kids && !(first_only && i > 0); i++) {
+        if (is_unconditional(expr->kids[i], read)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const ctune_expr *ctune_pack_widen(const ctune_region *region, const ctune_stage *stage, int read) {
     uint32_t want = axes_of(region, stage, stage->reads[read]);
     const ctune_expr *at = stage->rhs;
@@ -336,6 +351,10 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     }
     if (cache->read < 0 || cache->read >= stage->n_reads) {
         return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: no such read");
+    }
+    if (!is_unconditional(stage->rhs, cache->read)) {
+        return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: read %d of %s is conditional", cache->read,
+                          stage->name);
     }
     const ctune_expr *expr = ctune_pack_widen(w->region, stage, cache->read);
     uint32_t axes = axes_of(w->region, stage, expr);
