@@ -1,10 +1,11 @@
 /*
  * Legality of a tree's order, and its direction vectors: see deps.h.
  *
- * In: the dependences of a region, a tree. Each dependence is carried over to the loops around its two statements, then the
- * signs of the differences over the common loops are enumerated outermost first by emptiness tests; a branch ends
- * as soon as it is empty. Legal: the first sign that is not zero is positive, or all are zero and the
- * source stands first in the tree. The tests are exact over the integers for all parameter values.
+ * In: the dependences of a region, a tree. Each dependence is carried over to the loops around its
+ * two statements, then the signs of the differences over the common loops are enumerated outermost
+ * first by emptiness tests; a branch ends as soon as it is empty. Legal: the first sign that is not
+ * zero is positive, or all are zero and the source stands first in the tree. The tests are exact
+ * over the integers for all parameter values.
  */
 #include "search/deps/deps_private.h"
 
@@ -14,17 +15,19 @@
 typedef struct walk {
     const ctune_deps *deps;
     const ctune_tree *tree;
-    const int *position;      /* [n_stmts]: order in the tree */
-    ctune_veclist *list;      /* NULL: only legality is asked */
-    ctune_depvec vec;         /* so far */
-    int in[CTUNE_MAX_DEPTH];  /* dimension of the pairs' domain that is common loop c */
+    const int *position;     /* [n_stmts]: order in the tree */
+    ctune_veclist *list;     /* NULL: only legality is asked */
+    ctune_depvec vec;        /* so far */
+    int in[CTUNE_MAX_DEPTH]; /* dimension of the pairs' domain that is common loop c */
     int out[CTUNE_MAX_DEPTH];
     bool is_violated;
-    isl_multi_aff **maps;     /* [n_stmts]: made when first needed; owned */
+    isl_multi_aff **maps; /* [n_stmts]: made when first needed; owned */
     isl_basic_set **domains;
 } walk;
 
-/* ---- vectors ------------------------------------------------------------------------------------------------- */
+/* ---- vectors
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static bool is_vec_equal(const ctune_depvec *a, const ctune_depvec *b) {
     return a->src == b->src && a->dst == b->dst && a->n_common == b->n_common &&
@@ -50,7 +53,9 @@ static void append_vec(ctune_veclist *list, const ctune_depvec *vec) {
     list->vec[list->n++] = *vec;
 }
 
-/* ---- signs --------------------------------------------------------------------------------------------------- */
+/* ---- signs
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static void visit_leaf(walk *w, bool is_positive) {
     const ctune_depvec *vec = &w->vec;
@@ -86,7 +91,8 @@ static void visit_signs(walk *w, const isl_basic_map *pairs, int level, bool is_
     }
 }
 
-/* ---- pairs over the tree's loops ----------------------------------------------------------------------------- */
+/* ---- pairs over the tree's loops
+ * ----------------------------------------------------------------------------- */
 
 /* Position of the only dim that axis value `iter` is, -1 when it is anything else. */
 static int plain_position(const ctune_stmt *stmt, const ctune_aff *iter) {
@@ -101,7 +107,8 @@ static int plain_position(const ctune_stmt *stmt, const ctune_aff *iter) {
     return p < stmt->n_dims ? p : -1;
 }
 
-/* axis[p] = the axis that dim position p is; false when the statement's loops are not just its axes in some order. */
+/* axis[p] = the axis that dim position p is; false when the statement's loops are not just its axes
+ * in some order. */
 static bool find_axes(const walk *w, int i_stmt, int *axis) {
     const ctune_stmt *stmt = &w->tree->stmts[i_stmt];
     int n_axes = w->deps->region->stages[stmt->stage].n_axes;
@@ -125,7 +132,8 @@ static void make_map(walk *w, int i_stmt) {
     }
 }
 
-/* The pairs with one side's axes replaced by the loops of its statement; identity where these are the same. */
+/* The pairs with one side's axes replaced by the loops of its statement; identity where these are
+ * the same. */
 static isl_basic_map *carry_over(walk *w, isl_basic_map *pairs) {
     int src = w->vec.src, dst = w->vec.dst;
     if (!find_axes(w, src, w->in)) {
@@ -178,7 +186,9 @@ static void check_dep(walk *w, const ctune_dep *dep) {
     }
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------- */
+/* ---- answers
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void explain(ctune_ctx *ctx, const walk *w, const ctune_dep *dep) {
     const ctune_region *region = w->deps->region;
@@ -191,11 +201,12 @@ static void explain(ctune_ctx *ctx, const walk *w, const ctune_dep *dep) {
     }
     if (level < vec->n_common) {
         int dim = w->tree->stmts[vec->src].dims[level];
-        ctune_fail(ctx, CTUNE_EREFUSED, "dependence %s -> %s on '%s' would run backwards at loop %s", src,
-                   dst, tensor, w->tree->dims[dim].name);
+        ctune_fail(ctx, CTUNE_EREFUSED,
+                   "dependence %s -> %s on '%s' would run backwards at loop %s", src, dst, tensor,
+                   w->tree->dims[dim].name);
     } else {
-        ctune_fail(ctx, CTUNE_EREFUSED, "dependence %s -> %s on '%s' needs %s to come first", src, dst,
-                   tensor, src);
+        ctune_fail(ctx, CTUNE_EREFUSED, "dependence %s -> %s on '%s' needs %s to come first", src,
+                   dst, tensor, src);
     }
 }
 
@@ -212,11 +223,12 @@ static ctune_status walk_deps(ctune_ctx *ctx, walk *w, bool *legal) {
         explain(ctx, w, &w->deps->deps[i - 1]);
     }
     *legal = status == CTUNE_OK && !w->is_violated;
-    return status == CTUNE_EREFUSED ? CTUNE_OK : status; /* an empty budget proves nothing: not legal */
+    return status == CTUNE_EREFUSED ? CTUNE_OK
+                                    : status; /* an empty budget proves nothing: not legal */
 }
 
-ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree, bool *legal,
-                             ctune_veclist *list) {
+ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
+                             bool *legal, ctune_veclist *list) {
     *legal = false;
     ctune_arena *scratch = ctune_arena_create(ctx);
     int *position = CTUNE_NEW_ARRAY(scratch, int, tree->n_stmts + 1);

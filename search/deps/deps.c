@@ -1,10 +1,11 @@
 /*
  * The dependences of a region, exact: see deps.h.
  *
- * In: a region. Out: for each pair of accesses to one tensor, one of them a write, the pairs of instances that touch
- * the same element, source first. Memory-based: a pair counts even when another write lies between, so that any
- * order that respects all pairs is legal whatever it keeps live. One basic map per level at which the source order decides
- * (equal outer loops, then smaller), because each is convex and emptiness tests on it are cheap.
+ * In: a region. Out: for each pair of accesses to one tensor, one of them a write, the pairs of
+ * instances that touch the same element, source first. Memory-based: a pair counts even when
+ * another write lies between, so that any order that respects all pairs is legal whatever it keeps
+ * live. One basic map per level at which the source order decides (equal outer loops, then
+ * smaller), because each is convex and emptiness tests on it are cheap.
  */
 #include "search/deps/deps_private.h"
 
@@ -12,13 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- accesses ------------------------------------------------------------------------------------------------ */
+/* ---- accesses
+ * ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct touch {
     const ctune_access *access;
     isl_basic_map *map; /* instance -> element; owned */
     bool reads, writes;
-    bool is_update;     /* old value of a reduction that may be reordered, and its new value */
+    bool is_update; /* old value of a reduction that may be reordered, and its new value */
 } touch;
 
 typedef struct touches {
@@ -26,14 +29,16 @@ typedef struct touches {
     touch *touch; /* in the arena */
 } touches;
 
-/* Does e hold values of `type`, at most widened to calc? Then min and max return one operand unchanged. */
+/* Does e hold values of `type`, at most widened to calc? Then min and max return one operand
+ * unchanged. */
 static bool has_values_of(const ctune_expr *e, ctune_type type, ctune_type calc) {
     bool is_cast = e->op == CTUNE_OP_CAST && e->n_kids == 1 && e->type == calc;
     return e->type == type || (is_cast && e->kids[0]->type == type);
 }
 
-/* May the iterations of stage's update run in any order with the same result (strict: the same bits)? Integers: the
- * operation must stay associative through the conversion to the target's type after each step. */
+/* May the iterations of stage's update run in any order with the same result (strict: the same
+ * bits)? Integers: the operation must stay associative through the conversion to the target's type
+ * after each step. */
 static bool is_reorderable(const ctune_region *region, const ctune_stage *stage) {
     ctune_type type = region->tensors[stage->target.tensor].type;
     if (!ctune_update_get(stage->update)->is_assoc) {
@@ -43,9 +48,12 @@ static bool is_reorderable(const ctune_region *region, const ctune_stage *stage)
         return region->reassoc && ctune_type_is_float(type);
     }
     switch (stage->update) {
-    case CTUNE_UPDATE_MIN: case CTUNE_UPDATE_MAX:
+    case CTUNE_UPDATE_MIN:
+    case CTUNE_UPDATE_MAX:
         return stage->calc == type || has_values_of(stage->rhs, type, stage->calc);
-    case CTUNE_UPDATE_ADD: case CTUNE_UPDATE_SUB: case CTUNE_UPDATE_BXOR:
+    case CTUNE_UPDATE_ADD:
+    case CTUNE_UPDATE_SUB:
+    case CTUNE_UPDATE_BXOR:
         return type != CTUNE_BOOL;
     default:
         return true;
@@ -100,7 +108,9 @@ static void free_touches(const ctune_region *region, touches *lists) {
     }
 }
 
-/* ---- pairs --------------------------------------------------------------------------------------------------- */
+/* ---- pairs
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static int count_common(const ctune_stmt *a, const ctune_stmt *b) {
     int n = 0;
@@ -115,7 +125,8 @@ static void keep_piece(ctune_dep *dep, isl_basic_map *piece) {
     dep->pieces[dep->n_pieces++] = isl_basic_map_remove_redundancies(piece);
 }
 
-/* Split the pairs that touch the same element by the level that puts src before dst. `same` is consumed. */
+/* Split the pairs that touch the same element by the level that puts src before dst. `same` is
+ * consumed. */
 static void split_levels(ctune_dep *dep, isl_basic_map *same, int n_common, bool is_textual) {
     for (int level = 0; level < n_common; level++) {
         isl_basic_map *piece =
@@ -158,8 +169,7 @@ static ctune_status add_pair(ctune_ctx *ctx, ctune_deps *deps, int src, const to
     ctune_dep *dep = deps_append(deps);
     const ctune_stmt *from = &deps->source->stmts[src], *to = &deps->source->stmts[dst];
     int n_common = count_common(from, to);
-    isl_basic_map **pieces =
-        CTUNE_NEW_ARRAY(deps->arena, isl_basic_map *, n_common + 1);
+    isl_basic_map **pieces = CTUNE_NEW_ARRAY(deps->arena, isl_basic_map *, n_common + 1);
     if (dep == NULL || pieces == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for dependences");
     }
@@ -201,7 +211,9 @@ static ctune_status add_pairs(ctune_ctx *ctx, ctune_deps *deps, const touches *l
     return CTUNE_OK;
 }
 
-/* ---- handle -------------------------------------------------------------------------------------------------- */
+/* ---- handle
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static ctune_status compute(ctune_ctx *ctx, ctune_deps *deps) {
     const ctune_region *region = deps->region;
@@ -228,8 +240,12 @@ static ctune_status compute(ctune_ctx *ctx, ctune_deps *deps) {
 static void send_refusal(ctune_ctx *ctx, const ctune_region *region) {
     char text[600] = "loop not tuned: ";
     strncat(text, ctx->error, sizeof text - strlen(text) - 1);
-    ctune_diag diag = {.severity = CTUNE_REMARK, .file = region->file, .line = region->line, .col = 1,
-                       .code = "too-complex", .text = text,
+    ctune_diag diag = {.severity = CTUNE_REMARK,
+                       .file = region->file,
+                       .line = region->line,
+                       .col = 1,
+                       .code = "too-complex",
+                       .text = text,
                        .hint = "put the pragma over fewer or simpler loops"};
     ctune_diag_send(ctx, &diag);
 }
@@ -282,7 +298,9 @@ void ctune_deps_destroy(ctune_deps *deps) {
     free(deps);
 }
 
-/* ---- dump ---------------------------------------------------------------------------------------------------- */
+/* ---- dump
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 /* The difference at a level: its value when it has only one, else the signs that occur. */
 static void print_level(const isl_basic_map *pairs, int level, ctune_text *out) {
@@ -293,8 +311,8 @@ static void print_level(const isl_basic_map *pairs, int level, ctune_text *out) 
                               (unsigned)(isl_map_dim(map, isl_dim_in) - level - 1));
     map = isl_map_project_out(map, isl_dim_out, (unsigned)level + 1,
                               (unsigned)(isl_map_dim(map, isl_dim_out) - level - 1));
-    isl_set *deltas = isl_map_deltas(isl_map_set_tuple_name(
-        isl_map_set_tuple_name(map, isl_dim_in, "L"), isl_dim_out, "L"));
+    isl_set *deltas = isl_map_deltas(
+        isl_map_set_tuple_name(isl_map_set_tuple_name(map, isl_dim_in, "L"), isl_dim_out, "L"));
     deltas = isl_set_detect_equalities(deltas);
     isl_val *value = isl_set_plain_get_val_if_fixed(deltas, isl_dim_set, (unsigned)level);
     if (value != NULL && isl_val_is_int(value) == isl_bool_true) {

@@ -19,7 +19,10 @@ typedef struct ctune_deps ctune_deps; /* owns an isl_ctx; one thread */
 /* region is borrowed and must outlive deps. Owner of *out: caller. Fails EREFUSED (diagnostic sent), ENOMEM. */
 CTUNE_MUST_USE ctune_status ctune_deps_create(ctune_ctx *ctx, const ctune_region *region, ctune_deps **out);
 void ctune_deps_destroy(ctune_deps *deps);
-/* One line a dependence: kind, stages, distance or direction, "reduction" where droppable. */
+/* One line for each dependence and source level that carries it, "reduction" where droppable:
+ *     flow,anti,output C S0 -> S1 (0, +)
+ * In brackets the difference (dst - src) of each common loop: its value when it has only one, else + 0 - and their unions
+ * (0+ is >= 0, * is any). */
 void ctune_deps_print(const ctune_deps *deps, ctune_text *out);
 
 enum { CTUNE_SIGN_POS = 1, CTUNE_SIGN_ZERO = 2, CTUNE_SIGN_NEG = 4 };
@@ -53,6 +56,9 @@ CTUNE_MUST_USE ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, co
                                             int depth, ctune_tree **out);
 /* isl's scheduler (min over proximity = validity, coincidence); each band becomes dims. Schedules that are not unimodular per
  * statement are refused. */
+/* MAX: fuse as far as it goes and keep whole bands, with statements pinned inside them (tilable). MIN: one nest for each
+ * strongly connected component. SMART: isl's clustering with parallel outer loops. MIN and SMART move pinned statements
+ * out of loops where that is legal. */
 typedef enum ctune_poly_mode { CTUNE_POLY_MAX, CTUNE_POLY_MIN, CTUNE_POLY_SMART } ctune_poly_mode;
 CTUNE_MUST_USE ctune_status ctune_tree_polyhedral(ctune_ctx *ctx, ctune_deps *deps, ctune_poly_mode mode,
                                                   ctune_tree **out);

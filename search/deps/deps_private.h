@@ -1,8 +1,9 @@
 /*
  * What the files that compute with isl share. Private to search/deps.
  *
- * Spaces: every set and map has all of the region's parameters in their order; stage s has the tuple "S<s>" with one
- * dimension per axis of the stage (by position), a statement's loops the tuple "D<stmt>".
+ * Spaces: every set and map has all of the region's parameters in their order; stage s has the
+ * tuple "S<s>" with one dimension per axis of the stage (by position), a statement's loops the
+ * tuple "D<stmt>".
  */
 #ifndef CTUNE_SEARCH_DEPS_DEPS_PRIVATE_H
 #define CTUNE_SEARCH_DEPS_DEPS_PRIVATE_H
@@ -20,7 +21,7 @@ enum { CTUNE_DEP_FLOW = 1, CTUNE_DEP_ANTI = 2, CTUNE_DEP_OUTPUT = 4 };
 
 /* All instance pairs of two stages that one pair of accesses orders. */
 typedef struct ctune_dep {
-    int src, dst;  /* stages */
+    int src, dst; /* stages */
     int tensor;
     int kinds;     /* CTUNE_DEP_*: several when a read and a write have the same indices */
     bool can_drop; /* reduction: need not be kept */
@@ -32,22 +33,25 @@ struct ctune_deps {
     isl_ctx *isl;
     const ctune_region *region; /* borrowed */
     ctune_arena *arena;
-    ctune_tree *source;         /* the source order */
-    isl_basic_set **domains;    /* [n_stages], assumptions included */
+    ctune_tree *source;      /* the source order */
+    isl_basic_set **domains; /* [n_stages], assumptions included */
     int n_deps, size_deps;
-    ctune_dep *deps;            /* malloc'd */
+    ctune_dep *deps; /* malloc'd */
 };
 
-/* Operation budgets of one call: exact numbers, never a clock. */
+/* Operation budgets of one call: exact numbers, never a clock. An operation takes 1 to 5 us; of the
+ * kernels in tests/kernels the greediest (deriche, 34 statements) stays below a million for a
+ * schedule, 0.1 for the rest. */
 enum {
-    CTUNE_BUDGET_CREATE = 40 * 1000 * 1000,
-    CTUNE_BUDGET_CHECK = 10 * 1000 * 1000,
-    CTUNE_BUDGET_SCHEDULE = 40 * 1000 * 1000
+    CTUNE_BUDGET_CREATE = 4 * 1000 * 1000,
+    CTUNE_BUDGET_CHECK = 2 * 1000 * 1000,
+    CTUNE_BUDGET_SCHEDULE = 2 * 1000 * 1000
 };
 
 /* Start counting isl operations anew. */
 void ctune_isl_begin(isl_ctx *isl, unsigned long budget);
-/* Did isl fail since begin? EREFUSED with words when the budget is spent, ENOMEM, EBUG; OK when all is well. */
+/* Did isl fail since begin? EREFUSED with words when the budget is spent, ENOMEM, EBUG; OK when all
+ * is well. */
 CTUNE_MUST_USE ctune_status ctune_isl_end(ctune_ctx *ctx, isl_ctx *isl, const char *what);
 
 /* Builders: NULL in, NULL out. */
@@ -58,7 +62,8 @@ isl_multi_aff *ctune_isl_stmt_map(const ctune_deps *deps, const ctune_tree *tree
 isl_basic_set *ctune_isl_stmt_domain(const ctune_deps *deps, const ctune_tree *tree, int stmt);
 /* Stage instance -> element of the tensor. */
 isl_basic_map *ctune_isl_access(const ctune_deps *deps, int stage, const ctune_access *access);
-/* Those pairs whose difference (dimension `out` of the range minus `in` of the domain) has the CTUNE_SIGN_*. */
+/* Those pairs whose difference (dimension `out` of the range minus `in` of the domain) has the
+ * CTUNE_SIGN_*. */
 isl_basic_map *ctune_isl_compare(isl_basic_map *pairs, int in, int out, int sign);
 /* Number in a tuple name made by the above, -1 when it is none. */
 int ctune_isl_tuple_number(const char *name);
@@ -70,13 +75,17 @@ typedef struct ctune_veclist {
     bool failed; /* memory ran out */
 } ctune_veclist;
 
-/* Legality of tree; when legal and list is not NULL, all direction vectors. Errors as ctune_deps_check. */
-CTUNE_MUST_USE ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
-                                            bool *legal, ctune_veclist *list);
-/* Move statements that run at one value of their innermost loop out of it where that is legal; *tree is replaced. */
-CTUNE_MUST_USE ctune_status ctune_tree_unpin(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree **tree);
+/* Legality of tree; when legal and list is not NULL, all direction vectors. Errors as
+ * ctune_deps_check. */
+CTUNE_MUST_USE ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps,
+                                            const ctune_tree *tree, bool *legal,
+                                            ctune_veclist *list);
+/* Move statements that run at one value of a loop out of it where that is legal; *tree is replaced,
+ * and stays the caller's on failure. */
+CTUNE_MUST_USE ctune_status ctune_tree_unpin(ctune_ctx *ctx, const ctune_deps *deps,
+                                             ctune_tree **tree);
 /* Take the tree when it is legal, else destroy it: EREFUSED with words. */
-CTUNE_MUST_USE ctune_status ctune_tree_accept(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree *tree,
-                                              ctune_tree **out);
+CTUNE_MUST_USE ctune_status ctune_tree_accept(ctune_ctx *ctx, const ctune_deps *deps,
+                                              ctune_tree *tree, ctune_tree **out);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * Loop distribution: ctune_tree_distribute of deps.h. (Allen and Kennedy 1987, over a tree of loops.)
+ * Loop distribution: ctune_tree_distribute of deps.h. (Allen and Kennedy 1987, over a tree of
+ * loops.)
  *
- * Under each loop the statements that a cycle of dependences ties together (given equal outer iterations) stay in one
- * loop; the components follow one another in a topological order that stays as close to the source as possible.
- * Inside a component the dependences that this loop carries no longer count, and the body is distributed likewise.
+ * Under each loop the statements that a cycle of dependences ties together (given equal outer
+ * iterations) stay in one loop; the components follow one another in a topological order that stays
+ * as close to the source as possible. Inside a component the dependences that this loop carries no
+ * longer count, and the body is distributed likewise.
  */
 #include "search/deps/deps_private.h"
 
@@ -18,7 +20,8 @@ typedef struct splitter {
     bool is_used[CTUNE_MAX_DIMS]; /* dim of `from` already stands in the result */
 } splitter;
 
-/* reach[s]: statements that must follow s, by dependences with equal iterations of the first `depth` loops. */
+/* reach[s]: statements that must follow s, by dependences with equal iterations of the first
+ * `depth` loops. */
 typedef struct graph {
     uint64_t edge[CTUNE_MAX_STMTS];
     uint64_t reach[CTUNE_MAX_STMTS];

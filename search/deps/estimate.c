@@ -1,11 +1,12 @@
 /*
  * Mean trip counts of a tree's dims at given sizes.
  *
- * Each statement's domain is projected onto its outer dims (rational Fourier-Motzkin on numbers), then sampled:
- * points of the outer dims are drawn level by level and weighted with the trip counts passed on the way, so that a
- * triangular loop counts n/2 and the third of a tetrahedron n/3. Sampling is deterministic (van der Corput sequences)
- * and rectangular loops come out exact. Divs are relaxed to fractions: the result is an estimate that only costs and
- * choices depend on, never correctness.
+ * Each statement's domain is projected onto its outer dims (rational Fourier-Motzkin on numbers),
+ * then sampled: points of the outer dims are drawn level by level and weighted with the trip counts
+ * passed on the way, so that a triangular loop counts n/2 and the third of a tetrahedron n/3.
+ * Sampling is deterministic (van der Corput sequences) and rectangular loops come out exact. Divs
+ * are relaxed to fractions: the result is an estimate that only costs and choices depend on, never
+ * correctness.
  */
 #include "search/deps/tree.h"
 
@@ -74,7 +75,8 @@ static void add_dim(const reader *rd, int dim, double coef, row *r) {
     }
 }
 
-/* A div lies in [(num - den + 1)/den, num/den]: the end that relaxes the constraint. Its num stands over axes. */
+/* A div lies in [(num - den + 1)/den, num/den]: the end that relaxes the constraint. Its num stands
+ * over axes. */
 static void add_div(const reader *rd, int id, double coef, row *r) {
     const ctune_div *div = &rd->region->divs[id];
     const ctune_stage *stage = &rd->region->stages[rd->stmt->stage];
@@ -142,7 +144,8 @@ static void project(const reader *rd, domain *d) {
     }
 }
 
-/* Trip count of position p at the point y of the outer ones, its first value in *lo. 0 when it does not run. */
+/* Trip count of position p at the point y of the outer ones, its first value in *lo. 0 when it does
+ * not run. */
 static double count_trips(const domain *d, int p, const double *y, double *lo) {
     double low = -HUGE_VAL, high = HUGE_VAL;
     for (int i = 0; i < d->n_rows[p]; i++) {

@@ -1,15 +1,16 @@
 /*
  * Fusion and interchange of a tree's loops: ctune_tree_fuse and ctune_tree_permute of deps.h.
  *
- * Both only move loops; whether the new order is legal is left to ctune_tree_accept, which knows all dependences.
+ * Both only move loops; whether the new order is legal is left to ctune_tree_accept, which knows
+ * all dependences.
  */
 #include "search/deps/deps_private.h"
 
 #include <string.h>
 
 /* Start from a copy of tree; kids receives the root's list. */
-static ctune_status begin(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree, ctune_build *b,
-                          ctune_tnodes **kids) {
+static ctune_status begin(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
+                          ctune_build *b, ctune_tnodes **kids) {
     ctune_status status = ctune_build_init_from(ctx, b, deps->region, tree);
     if (status != CTUNE_OK) {
         return status;
@@ -33,7 +34,9 @@ static const ctune_tnode *copy_node(ctune_build *b, const ctune_tnode *node) {
     return kids != NULL ? ctune_build_loop(b, node->dim, kids) : NULL;
 }
 
-/* ---- fuse ---------------------------------------------------------------------------------------------------- */
+/* ---- fuse
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 typedef struct fusion {
     ctune_build *b;
@@ -58,7 +61,8 @@ static void rename_dim(ctune_build *b, const ctune_tnode *node, int old, int dim
     }
 }
 
-static const ctune_tnode *merge_loops(fusion *f, const ctune_tnode *a, const ctune_tnode *b, int depth) {
+static const ctune_tnode *merge_loops(fusion *f, const ctune_tnode *a, const ctune_tnode *b,
+                                      int depth) {
     ctune_tnodes *kids = CTUNE_NEW(f->b->arena, ctune_tnodes);
     if (a->kind != CTUNE_TNODE_LOOP || b->kind != CTUNE_TNODE_LOOP) {
         f->why = "a statement stands where a loop should be fused";
@@ -100,7 +104,8 @@ static void fuse_below(fusion *f, const ctune_tnode *node, ctune_tnodes *out) {
         const ctune_tnode *kid = node->kids[k];
         if (k0 != k1 && k == k0) {
             f->why = k1 == k0 + 1 ? f->why : "the two nests are not neighbours in this order";
-            ctune_tnodes_append(out, f->why == NULL ? merge_loops(f, kid, node->kids[k1], f->depth) : NULL);
+            ctune_tnodes_append(out, f->why == NULL ? merge_loops(f, kid, node->kids[k1], f->depth)
+                                                    : NULL);
         } else if (k0 == k1 && k == k0 && kid->kind == CTUNE_TNODE_LOOP) {
             ctune_tnodes *kids = CTUNE_NEW(f->b->arena, ctune_tnodes);
             if (kids != NULL) {
@@ -113,11 +118,12 @@ static void fuse_below(fusion *f, const ctune_tnode *node, ctune_tnodes *out) {
     }
 }
 
-ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree, int s0, int s1,
-                             int depth, ctune_tree **out) {
+ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree, int s0,
+                             int s1, int depth, ctune_tree **out) {
     *out = NULL;
     if (s0 < 0 || s1 < 0 || s0 >= tree->n_stmts || s1 >= tree->n_stmts || s0 == s1 || depth < 1) {
-        return ctune_fail(ctx, CTUNE_EREFUSED, "fuse: needs two statements and a depth of at least 1");
+        return ctune_fail(ctx, CTUNE_EREFUSED,
+                          "fuse: needs two statements and a depth of at least 1");
     }
     ctune_build b;
     ctune_tnodes *kids;
@@ -138,7 +144,9 @@ ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree 
     return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
 }
 
-/* ---- permute ------------------------------------------------------------------------------------------------- */
+/* ---- permute
+ * -------------------------------------------------------------------------------------------------
+ */
 
 typedef struct permutation {
     ctune_build *b;
@@ -239,7 +247,8 @@ ctune_status ctune_tree_permute(ctune_ctx *ctx, ctune_deps *deps, const ctune_tr
     }
     if (p.why != NULL || (!p.is_done && !ctune_arena_has_failed(b.arena))) {
         ctune_build_clear(&b);
-        return ctune_fail(ctx, CTUNE_EREFUSED, "reorder: %s", p.why != NULL ? p.why : "no such loop");
+        return ctune_fail(ctx, CTUNE_EREFUSED, "reorder: %s",
+                          p.why != NULL ? p.why : "no such loop");
     }
     ctune_tree *result;
     status = ctune_build_finish(ctx, &b, kids, &result);

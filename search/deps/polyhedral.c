@@ -1,16 +1,18 @@
 /*
  * Structures proposed by isl's scheduler: ctune_tree_polyhedral of deps.h.
  *
- * In: the dependences. Out: a tree whose loops are the members of the schedule's bands. isl gives, for each statement
- * and band member, an affine form of the axes (a row). The rows around a statement that are linearly
- * independent, outermost first, are inverted (they must be unimodular): that is the statement's iter map; the remaining rows
- * say at which value of their loop the statement runs, and become pairs of inequalities in its domain. A member
- * that is constant for all its statements makes no loop: its values only order the statements. `max` keeps whole bands
- * (tilable, with guards); the other modes move pinned statements out of innermost loops afterwards (unpin.c).
+ * In: the dependences. Out: a tree whose loops are the members of the schedule's bands. isl gives,
+ * for each statement and band member, an affine form of the axes (a row). The rows around a
+ * statement that are linearly independent, outermost first, are inverted (they must be unimodular):
+ * that is the statement's iter map; the remaining rows say at which value of their loop the
+ * statement runs, and become pairs of inequalities in its domain. A member that is constant for all
+ * its statements makes no loop: its values only order the statements. `max` keeps whole bands
+ * (tilable, with guards); the other modes move pinned statements out of loops afterwards (unpin.c).
  */
 #include "search/deps/deps_private.h"
 #include "search/deps/unimodular.h"
 
+#include <isl/constraint.h>
 #include <isl/options.h>
 #include <isl/schedule.h>
 #include <isl/schedule_node.h>
@@ -22,7 +24,8 @@
 /* Larger skews make bands that nobody wants to run. */
 enum { MAX_SKEW = 4 };
 
-/* dim = coef . axes + rest; rest over parameters only */
+/* dim = coef . axes + rest; rest over parameters only. dim -1: an equality of the domain, the sum
+ * is 0 */
 typedef struct row {
     int64_t coef[CTUNE_MAX_DEPTH];
     const ctune_aff *rest;
@@ -31,17 +34,19 @@ typedef struct row {
 
 typedef struct rows {
     int n;
-    row row[CTUNE_MAX_DEPTH];
+    row row[2 * CTUNE_MAX_DEPTH]; /* bands first, then equalities (at a leaf) */
 } rows;
 
 typedef struct converter {
+    const ctune_deps *deps;
     ctune_build *b;
     rows *rows;      /* [n_stages]: around the statement so far */
     uint64_t placed; /* statements that stand in the result */
     const char *why; /* not NULL: refused */
 } converter;
 
-/* ---- asking isl ---------------------------------------------------------------------------------------------- */
+/* ---- asking isl
+ * ---------------------------------------------------------------------------------------------- */
 
 static isl_union_map *collect_deps(const ctune_deps *deps, bool with_droppable) {
     isl_space *space = isl_basic_set_get_space(deps->domains[0]);
@@ -67,7 +72,8 @@ static void set_options(isl_ctx *isl, ctune_poly_mode mode) {
 }
 
 static isl_schedule *compute(const ctune_deps *deps, ctune_poly_mode mode) {
-    isl_union_set *domain = isl_union_set_from_set(isl_set_from_basic_set(isl_basic_set_copy(deps->domains[0])));
+    isl_union_set *domain =
+        isl_union_set_from_set(isl_set_from_basic_set(isl_basic_set_copy(deps->domains[0])));
     for (int s = 1; s < deps->region->n_stages; s++) {
         isl_basic_set *set = isl_basic_set_copy(deps->domains[s]);
         domain = isl_union_set_add_set(domain, isl_set_from_basic_set(set));
@@ -82,13 +88,19 @@ static isl_schedule *compute(const ctune_deps *deps, ctune_poly_mode mode) {
     return isl_schedule_constraints_compute_schedule(sc);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static bool read_int(isl_val *value, int64_t *out) {
     bool is_int = isl_val_is_int(value) == isl_bool_true && isl_val_n_abs_num_chunks(value, 8) <= 1;
     *out = is_int ? isl_val_get_num_si(value) : 0;
     isl_val_free(value);
     return is_int && *out > -(1LL << 40) && *out < (1LL << 40);
+}
+
+static bool is_small(int64_t x) {
+    return x >= -MAX_SKEW && x <= MAX_SKEW;
 }
 
 static bool read_aff(converter *c, const isl_aff *aff_const, int n_axes, row *out) {
@@ -99,12 +111,13 @@ static bool read_aff(converter *c, const isl_aff *aff_const, int n_axes, row *ou
     out->rest = ctune_aff_const(arena, ok ? value : 0);
     for (int d = 0; ok && d < n_axes; d++) {
         ok = read_int(isl_aff_get_coefficient_val(aff, isl_dim_in, d), &out->coef[d]) &&
-             out->coef[d] >= -MAX_SKEW && out->coef[d] <= MAX_SKEW;
+             is_small(out->coef[d]);
     }
     for (int p = 0; ok && p < c->b->region->n_params; p++) {
         ok = read_int(isl_aff_get_coefficient_val(aff, isl_dim_param, p), &value);
         if (ok && value != 0) {
-            out->rest = ctune_aff_add(arena, out->rest, ctune_aff_term(arena, CTUNE_TERM_PARAM, p, value));
+            out->rest =
+                ctune_aff_add(arena, out->rest, ctune_aff_term(arena, CTUNE_TERM_PARAM, p, value));
         }
     }
     return ok && out->rest != NULL;
@@ -125,7 +138,8 @@ static bool read_member(converter *c, isl_union_pw_aff *member, uint64_t mask, r
             isl_aff *aff = isl_pw_aff_as_aff(pa);
             pa = NULL;
             memset(&made[s], 0, sizeof made[s]);
-            seen |= read_aff(c, aff, c->b->region->stages[s].n_axes, &made[s]) ? (uint64_t)1 << s : 0;
+            seen |=
+                read_aff(c, aff, c->b->region->stages[s].n_axes, &made[s]) ? (uint64_t)1 << s : 0;
             isl_aff_free(aff);
         }
         isl_pw_aff_free(pa);
@@ -134,7 +148,8 @@ static bool read_member(converter *c, isl_union_pw_aff *member, uint64_t mask, r
     return seen == mask;
 }
 
-/* ---- band members -------------------------------------------------------------------------------------------- */
+/* ---- band members
+ * -------------------------------------------------------------------------------------------- */
 
 static bool is_constant(const row *r) {
     bool zero = r->rest != NULL && ctune_aff_is_const(r->rest);
@@ -185,7 +200,8 @@ static int name_dim(converter *c, const row *made, uint64_t mask) {
     return ctune_build_dim(c->b, name);
 }
 
-static void convert(converter *c, isl_schedule_node *node, int member, uint64_t mask, ctune_tnodes *out);
+static void convert(converter *c, isl_schedule_node *node, int member, uint64_t mask,
+                    ctune_tnodes *out);
 
 static bool push_rows(converter *c, const row *made, uint64_t mask, int dim) {
     for (int s = 0; s < CTUNE_MAX_STMTS; s++) {
@@ -244,9 +260,42 @@ static void convert_band(converter *c, isl_schedule_node *node, int member, uint
     isl_multi_union_pw_aff_free(all);
 }
 
-/* ---- leaves -------------------------------------------------------------------------------------------------- */
+/* ---- leaves
+ * --------------------------------------------------------------------------------------------------
+ */
 
-/* The outermost linearly independent rows: chosen[k] is the k-th; false when they do not span the axes. */
+typedef struct equalities {
+    converter *c;
+    rows *list;
+    int n_axes;
+} equalities;
+
+static isl_stat add_equality(isl_constraint *con, void *user) {
+    equalities *e = user;
+    row *r = &e->list->row[e->list->n];
+    isl_aff *aff = isl_constraint_get_aff(con);
+    if (isl_constraint_is_equality(con) == isl_bool_true && e->list->n < 2 * CTUNE_MAX_DEPTH) {
+        memset(r, 0, sizeof *r);
+        r->dim = -1;
+        e->list->n += read_aff(e->c, aff, e->n_axes, r);
+    }
+    isl_aff_free(aff);
+    isl_constraint_free(con);
+    return isl_stat_ok;
+}
+
+/* A statement whose domain has equalities needs fewer band rows than it has axes: the equalities
+ * complete them. */
+static void add_equalities(converter *c, int s) {
+    equalities e = {c, &c->rows[s], c->b->region->stages[s].n_axes};
+    isl_basic_set *set =
+        isl_set_affine_hull(isl_set_from_basic_set(isl_basic_set_copy(c->deps->domains[s])));
+    isl_basic_set_foreach_constraint(set, add_equality, &e);
+    isl_basic_set_free(set);
+}
+
+/* The outermost linearly independent rows: chosen[k] is the k-th; false when they do not span the
+ * axes. */
 static bool choose_basis(const rows *list, int n_axes, int *chosen) {
     ctune_matrix m = {.n_rows = 0, .n_cols = n_axes};
     for (int r = 0; r < list->n && m.n_rows < n_axes; r++) {
@@ -277,7 +326,8 @@ static void invert_rows(converter *c, int s, const int *chosen, ctune_stmt *stmt
         stmt->iter[d] = ctune_aff_const(arena, 0);
         for (int k = 0; k < n; k++) {
             const row *r = &list->row[chosen[k]];
-            const ctune_aff *dim = ctune_aff_term(arena, CTUNE_TERM_AXIS, r->dim, 1);
+            const ctune_aff *dim = r->dim < 0 ? ctune_aff_const(arena, 0)
+                                              : ctune_aff_term(arena, CTUNE_TERM_AXIS, r->dim, 1);
             const ctune_aff *free = ctune_aff_sub(arena, dim, r->rest);
             if (inverse.at[d][k] != 0) {
                 stmt->iter[d] = ctune_aff_add(arena, stmt->iter[d],
@@ -293,7 +343,8 @@ static const ctune_aff *pin_of(const converter *c, int s, const row *r) {
     const ctune_aff *at = r->rest;
     for (int d = 0; d < c->b->region->stages[s].n_axes; d++) {
         if (r->coef[d] != 0) {
-            at = ctune_aff_add(arena, at, ctune_aff_scale(arena, c->b->stmts[s].iter[d], r->coef[d]));
+            at = ctune_aff_add(arena, at,
+                               ctune_aff_scale(arena, c->b->stmts[s].iter[d], r->coef[d]));
         }
     }
     return ctune_aff_sub(arena, ctune_aff_term(arena, CTUNE_TERM_AXIS, r->dim, 1), at);
@@ -305,17 +356,20 @@ static void place_cons(converter *c, int s, const int *chosen) {
     ctune_arena *arena = c->b->arena;
     ctune_stmt *stmt = &c->b->stmts[s];
     const ctune_aff **map = CTUNE_NEW_ARRAY(arena, const ctune_aff *, c->b->region->n_axes + 1);
-    const ctune_aff **cons = CTUNE_NEW_ARRAY(arena, const ctune_aff *, stage->n_cons + 2 * CTUNE_MAX_DEPTH);
+    const ctune_aff **cons =
+        CTUNE_NEW_ARRAY(arena, const ctune_aff *, stage->n_cons + 2 * CTUNE_MAX_DEPTH);
     if (map == NULL || cons == NULL) {
         return;
     }
     for (int d = 0; d < stage->n_axes; d++) {
         map[stage->axes[d]] = stmt->iter[d];
     }
+    int n = 0;
     for (int i = 0; i < stage->n_cons; i++) {
-        cons[i] = ctune_aff_map(arena, stage->cons[i], map);
+        cons[n] = ctune_aff_map(arena, stage->cons[i], map);
+        bool is_true = cons[n] != NULL && ctune_aff_is_const(cons[n]) && cons[n]->c0 >= 0;
+        n += !is_true;
     }
-    int n = stage->n_cons;
     for (int r = 0, k = 0; r < list->n; r++) {
         if (k < stage->n_axes && chosen[k] == r) {
             k++;
@@ -330,18 +384,20 @@ static void place_cons(converter *c, int s, const int *chosen) {
 }
 
 static void place_stmt(converter *c, int s, ctune_tnodes *out) {
-    const rows *list = &c->rows[s];
-    int chosen[CTUNE_MAX_DEPTH];
+    rows *list = &c->rows[s];
+    int chosen[CTUNE_MAX_DEPTH], n_bands = list->n;
     ctune_stmt *stmt = &c->b->stmts[s];
-    if (!choose_basis(list, c->b->region->stages[s].n_axes, chosen)) {
-        c->why = "the proposed schedule leaves an order open";
-        return;
-    }
-    *stmt = (ctune_stmt){.stage = s, .n_dims = list->n};
-    for (int r = 0; r < list->n; r++) {
+    add_equalities(c, s);
+    *stmt = (ctune_stmt){.stage = s, .n_dims = n_bands};
+    for (int r = 0; r < n_bands; r++) {
         stmt->dims[r] = list->row[r].dim;
     }
-    invert_rows(c, s, chosen, stmt);
+    if (!choose_basis(list, c->b->region->stages[s].n_axes, chosen)) {
+        c->why = "the proposed schedule leaves an order open";
+    } else {
+        invert_rows(c, s, chosen, stmt);
+    }
+    list->n = n_bands;
     if (c->why == NULL) {
         place_cons(c, s, chosen);
         c->placed |= (uint64_t)1 << s;
@@ -349,7 +405,8 @@ static void place_stmt(converter *c, int s, ctune_tnodes *out) {
     }
 }
 
-/* ---- the schedule tree --------------------------------------------------------------------------------------- */
+/* ---- the schedule tree
+ * --------------------------------------------------------------------------------------- */
 
 static isl_stat add_to_mask(isl_set *set, void *user) {
     int s = ctune_isl_tuple_number(isl_set_get_tuple_name(set));
@@ -366,7 +423,8 @@ static uint64_t filter_mask(isl_schedule_node *filter) {
     return mask;
 }
 
-static void convert_children(converter *c, isl_schedule_node *node, uint64_t mask, ctune_tnodes *out) {
+static void convert_children(converter *c, isl_schedule_node *node, uint64_t mask,
+                             ctune_tnodes *out) {
     int n = isl_schedule_node_n_children(node);
     for (int i = 0; i < n && c->why == NULL; i++) {
         isl_schedule_node *kid = isl_schedule_node_get_child(node, i);
@@ -376,7 +434,8 @@ static void convert_children(converter *c, isl_schedule_node *node, uint64_t mas
 }
 
 /* node from band member `member` on, for the statements in mask. */
-static void convert(converter *c, isl_schedule_node *node, int member, uint64_t mask, ctune_tnodes *out) {
+static void convert(converter *c, isl_schedule_node *node, int member, uint64_t mask,
+                    ctune_tnodes *out) {
     if (mask == 0 || c->why != NULL) {
         return;
     }
@@ -418,7 +477,7 @@ static ctune_status convert_schedule(ctune_ctx *ctx, const ctune_deps *deps, isl
         return status;
     }
     int n_stages = deps->region->n_stages;
-    converter c = {.b = &b};
+    converter c = {.deps = deps, .b = &b};
     c.rows = CTUNE_NEW_ARRAY(b.arena, rows, CTUNE_MAX_STMTS);
     ctune_tnodes *kids = CTUNE_NEW(b.arena, ctune_tnodes);
     if (c.rows == NULL || kids == NULL) {
@@ -459,7 +518,8 @@ ctune_status ctune_tree_polyhedral(ctune_ctx *ctx, ctune_deps *deps, ctune_poly_
     if (isl_status != CTUNE_OK) {
         ctune_tree_destroy(tree);
         return isl_status == CTUNE_EBUG && is_none
-                   ? ctune_fail(ctx, CTUNE_EREFUSED, "polyhedral: isl's scheduler finds no schedule")
+                   ? ctune_fail(ctx, CTUNE_EREFUSED,
+                                "polyhedral: isl's scheduler finds no schedule")
                    : isl_status;
     }
     if (status == CTUNE_OK) {
@@ -467,6 +527,10 @@ ctune_status ctune_tree_polyhedral(ctune_ctx *ctx, ctune_deps *deps, ctune_poly_
     }
     if (status == CTUNE_OK && mode != CTUNE_POLY_MAX) {
         status = ctune_tree_unpin(ctx, deps, out);
+        if (status != CTUNE_OK) {
+            ctune_tree_destroy(*out);
+            *out = NULL;
+        }
     }
     return status;
 }

@@ -1,8 +1,8 @@
 /*
  * Affine forms, domains and accesses as isl objects; isl's errors as ours.
  *
- * In: a region or a tree. Out: basic sets and maps in the spaces of deps_private.h. Divs become isl's integer
- * divisions, so nothing is approximated.
+ * In: a region or a tree. Out: basic sets and maps in the spaces of deps_private.h. Divs become
+ * isl's integer divisions, so nothing is approximated.
  */
 #include "search/deps/deps_private.h"
 
@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- errors and budget --------------------------------------------------------------------------------------- */
+/* ---- errors and budget
+ * --------------------------------------------------------------------------------------- */
 
 void ctune_isl_begin(isl_ctx *isl, unsigned long budget) {
     isl_ctx_reset_error(isl);
@@ -28,7 +29,8 @@ ctune_status ctune_isl_end(ctune_ctx *ctx, isl_ctx *isl, const char *what) {
     case isl_error_none:
         return CTUNE_OK;
     case isl_error_quota:
-        return ctune_fail(ctx, CTUNE_EREFUSED, "%s: too complex: isl's operation budget is spent", what);
+        return ctune_fail(ctx, CTUNE_EREFUSED, "%s: too complex: isl's operation budget is spent",
+                          what);
     case isl_error_alloc:
         return ctune_fail(ctx, CTUNE_ENOMEM, "%s: out of memory in isl", what);
     default:
@@ -36,13 +38,14 @@ ctune_status ctune_isl_end(ctune_ctx *ctx, isl_ctx *isl, const char *what) {
     }
 }
 
-/* ---- affine forms -------------------------------------------------------------------------------------------- */
+/* ---- affine forms
+ * -------------------------------------------------------------------------------------------- */
 
 /* How TERM_AXIS ids stand in a space: a stage's axes, or the dims of a statement. */
 typedef struct view {
     const ctune_region *region;
-    isl_space *space;         /* of the set that affs are functions on; owned */
-    const int *ids;           /* [n_ids]: axis or dim at each position */
+    isl_space *space; /* of the set that affs are functions on; owned */
+    const int *ids;   /* [n_ids]: axis or dim at each position */
     int n_ids;
     const ctune_stmt *stmt;   /* dims of this statement; NULL: axes */
     const ctune_stage *stage; /* of the statement */
@@ -76,7 +79,8 @@ static view view_stage(const ctune_deps *deps, int i_stage) {
 static view view_stmt(const ctune_deps *deps, const ctune_tree *tree, int i_stmt) {
     const ctune_stmt *stmt = &tree->stmts[i_stmt];
     isl_space *space = space_tuple(deps, 'D', i_stmt, stmt->n_dims);
-    return (view){deps->region, space, stmt->dims, stmt->n_dims, stmt, &deps->region->stages[stmt->stage]};
+    return (view){deps->region, space, stmt->dims,
+                  stmt->n_dims, stmt,  &deps->region->stages[stmt->stage]};
 }
 
 static isl_val *val(const view *v, int64_t x) {
@@ -143,9 +147,11 @@ static isl_aff *convert(const view *v, const ctune_aff *aff) {
     return out;
 }
 
-/* ---- sets and maps ------------------------------------------------------------------------------------------- */
+/* ---- sets and maps
+ * ------------------------------------------------------------------------------------------- */
 
-static isl_basic_set *restrict_to(const view *v, isl_basic_set *set, int n, const ctune_aff *const *cons) {
+static isl_basic_set *restrict_to(const view *v, isl_basic_set *set, int n,
+                                  const ctune_aff *const *cons) {
     for (int c = 0; c < n; c++) {
         isl_aff *zero = isl_aff_zero_on_domain_space(isl_space_copy(v->space));
         isl_basic_set *half = isl_aff_ge_basic_set(convert(v, cons[c]), zero);

@@ -1,20 +1,21 @@
 /*
  * Trees from the source order, their dump, and their comparison: see tree.h.
  *
- * In: a finished region. Out: one dim per source loop that holds a stage, one statement per stage. IF nodes vanish:
- * their constraints already stand in each stage's domain.
+ * In: a finished region. Out: one dim per source loop that holds a stage, one statement per stage.
+ * IF nodes vanish: their constraints already stand in each stage's domain.
  */
 #include "search/deps/tree_build.h"
 
 #include <string.h>
 
-/* ---- from the source ----------------------------------------------------------------------------------------- */
+/* ---- from the source
+ * ----------------------------------------------------------------------------------------- */
 
 typedef struct source {
     ctune_build *b;
     const ctune_aff **axis_value; /* [n_axes]: the dim of each axis as an aff */
     int depth;
-    int open[CTUNE_MAX_DEPTH];    /* dims around the current node */
+    int open[CTUNE_MAX_DEPTH]; /* dims around the current node */
 } source;
 
 static bool has_stage(const ctune_node *node) {
@@ -105,7 +106,9 @@ void ctune_tree_destroy(ctune_tree *tree) {
     }
 }
 
-/* ---- dump ---------------------------------------------------------------------------------------------------- */
+/* ---- dump
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 typedef struct dump {
     const ctune_region *region;
@@ -143,9 +146,9 @@ static void dump_aff(const dump *d, const ctune_aff *aff) {
     if (aff->n_terms == 0) {
         ctune_text_printf(d->out, "%lld", (long long)aff->c0);
     } else if (aff->c0 != 0) {
-        ctune_text_printf(d->out, " %c %llu", aff->c0 < 0 ? '-' : '+',
-                          (unsigned long long)(aff->c0 < 0 ? -(uint64_t)aff->c0
-                                                           : (uint64_t)aff->c0));
+        ctune_text_printf(
+            d->out, " %c %llu", aff->c0 < 0 ? '-' : '+',
+            (unsigned long long)(aff->c0 < 0 ? -(uint64_t)aff->c0 : (uint64_t)aff->c0));
     }
 }
 
@@ -209,7 +212,8 @@ void ctune_tree_print(const ctune_region *region, const ctune_tree *tree, ctune_
     dump_node(&d, tree->root);
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------------------- */
+/* ---- comparison
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Trees number their dims differently; dims correspond when they stand at the same place. */
 typedef struct match {

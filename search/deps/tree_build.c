@@ -213,7 +213,8 @@ void ctune_build_rename(ctune_build *b, const ctune_tree *from) {
     }
 }
 
-static const ctune_tnode *renumber_node(ctune_build *b, const ctune_tnode *node, const int *number) {
+static const ctune_tnode *renumber_node(ctune_build *b, const ctune_tnode *node,
+                                        const int *number) {
     if (node->kind == CTUNE_TNODE_STMT) {
         return node;
     }

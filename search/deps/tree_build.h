@@ -8,7 +8,8 @@
 
 #include "search/deps/tree.h"
 
-/* A list of nodes that grows in the arena; at most as many entries as a tree has dims and statements. */
+/* A list of nodes that grows in the arena; at most as many entries as a tree has dims and
+ * statements. */
 enum { CTUNE_MAX_NODES = CTUNE_MAX_DIMS + CTUNE_MAX_STMTS };
 typedef struct ctune_tnodes {
     int n;
@@ -20,27 +21,32 @@ typedef struct ctune_build {
     const ctune_tree *reserved; /* names of its dims are not given to new dims; NULL = none */
     ctune_arena *arena;
     int n_dims;
-    ctune_dim *dims;            /* [CTUNE_MAX_DIMS] */
+    ctune_dim *dims; /* [CTUNE_MAX_DIMS] */
     int n_stmts;
-    ctune_stmt *stmts;          /* [CTUNE_MAX_STMTS] */
-    bool too_large;             /* a limit of tree.h was hit */
+    ctune_stmt *stmts; /* [CTUNE_MAX_STMTS] */
+    bool too_large;    /* a limit of tree.h was hit */
 } ctune_build;
 
 /* ENOMEM. Always followed by ctune_build_finish or ctune_build_clear. */
-CTUNE_MUST_USE ctune_status ctune_build_init(ctune_ctx *ctx, ctune_build *b, const ctune_region *region);
-/* The same, starting with the dims and statements of `from` (whose arena the affs go on living in: they are copied). */
-CTUNE_MUST_USE ctune_status ctune_build_init_from(ctune_ctx *ctx, ctune_build *b, const ctune_region *region,
+CTUNE_MUST_USE ctune_status ctune_build_init(ctune_ctx *ctx, ctune_build *b,
+                                             const ctune_region *region);
+/* The same, starting with the dims and statements of `from` (whose arena the affs go on living in:
+ * they are copied). */
+CTUNE_MUST_USE ctune_status ctune_build_init_from(ctune_ctx *ctx, ctune_build *b,
+                                                  const ctune_region *region,
                                                   const ctune_tree *from);
 void ctune_build_clear(ctune_build *b);
 /* Restate each statement's affs of `from` over the dims that are now around it (same positions). */
 void ctune_build_rename(ctune_build *b, const ctune_tree *from);
 /* Renumber the dims: those around no statement go. */
 void ctune_build_drop_dims(ctune_build *b, ctune_tnodes *kids);
-/* Root over `kids`, extents estimated, *out takes the arena. On failure the builder is cleared. ENOMEM, EREFUSED. */
-CTUNE_MUST_USE ctune_status ctune_build_finish(ctune_ctx *ctx, ctune_build *b, const ctune_tnodes *kids,
-                                               ctune_tree **out);
+/* Root over `kids`, extents estimated, *out takes the arena. On failure the builder is cleared.
+ * ENOMEM, EREFUSED. */
+CTUNE_MUST_USE ctune_status ctune_build_finish(ctune_ctx *ctx, ctune_build *b,
+                                               const ctune_tnodes *kids, ctune_tree **out);
 
-/* A new dim called `name`, or its stem with _2, _3, ... when that is taken. -1 (too_large) when there is no room. */
+/* A new dim called `name`, or its stem with _2, _3, ... when that is taken. -1 (too_large) when
+ * there is no room. */
 int ctune_build_dim(ctune_build *b, const char *name);
 /* Nodes in the arena; NULL when memory is out. */
 const ctune_tnode *ctune_build_loop(ctune_build *b, int dim, const ctune_tnodes *kids);

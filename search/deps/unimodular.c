@@ -1,8 +1,8 @@
 /*
  * Integer row reduction by Euclid's algorithm: see unimodular.h.
  *
- * Only adding multiples of rows and swapping them, so integers stay integers; a matrix is unimodular exactly when the
- * pivots come out as 1 or -1.
+ * Only adding multiples of rows and swapping them, so integers stay integers; a matrix is
+ * unimodular exactly when the pivots come out as 1 or -1.
  */
 #include "search/deps/unimodular.h"
 

@@ -1,10 +1,11 @@
 /*
- * Move pinned statements out of their innermost loop: a clean-up after isl's scheduler.
+ * Move pinned statements out of the loops that they do not need: a clean-up after isl's scheduler.
  *
- * In: a legal tree in which some statements run at one value of their innermost loop only (`when k == j`).
- * Out: the same tree with such a statement before or after that loop where the dependences allow it. A
- * guard in an innermost loop costs every iteration and stops vectors; an imperfect nest costs nothing. Legality is asked of
- * ctune_deps_walk for each move, so the rule here is only a guess of what may help.
+ * In: a legal tree in which some statements run at one value of a loop only (`when k == j`).
+ * Out: the same tree with such a statement before or after that loop where the dependences allow
+ * it. A guard in a loop costs every iteration and stops vectors; an imperfect nest costs nothing.
+ * Legality is asked of ctune_deps_walk for each move, so the rule here is only a guess of what may
+ * help.
  */
 #include "search/deps/deps_private.h"
 
@@ -13,7 +14,9 @@
 typedef struct move {
     ctune_build *b;
     int stmt;
-    int dim;      /* the loop to leave */
+    int dim;     /* the loop to leave */
+    int n_inner; /* loops inside it that the statement takes along, as copies */
+    int inner[CTUNE_MAX_DEPTH];
     bool is_after;
 } move;
 
@@ -21,24 +24,21 @@ static bool mentions(const ctune_aff *aff, int dim) {
     return ctune_aff_coef(aff, CTUNE_TERM_AXIS, dim) != 0;
 }
 
-/* Is the innermost dim of the statement free of its axes? Then only the pins speak of it. */
-static bool is_pinned(const ctune_region *region, const ctune_stmt *stmt) {
-    if (stmt->n_dims == 0) {
-        return false;
-    }
-    int dim = stmt->dims[stmt->n_dims - 1], n_pins = 0;
+/* Is dim position p free of the statement's axes? Then only the pins speak of it. */
+static bool is_pinned(const ctune_region *region, const ctune_stmt *stmt, int p) {
+    int n_pins = 0;
     for (int d = 0; d < region->stages[stmt->stage].n_axes; d++) {
-        if (mentions(stmt->iter[d], dim)) {
+        if (mentions(stmt->iter[d], stmt->dims[p])) {
             return false;
         }
     }
     for (int c = 0; c < stmt->n_cons; c++) {
-        n_pins += mentions(stmt->cons[c], dim);
+        n_pins += mentions(stmt->cons[c], stmt->dims[p]);
     }
     return n_pins == 2;
 }
 
-static void leave_dim(ctune_stmt *stmt, int dim, ctune_arena *arena) {
+static void drop_pins(ctune_stmt *stmt, int dim, ctune_arena *arena) {
     const ctune_aff **cons = CTUNE_NEW_ARRAY(arena, const ctune_aff *, stmt->n_cons + 1);
     int n = 0;
     for (int c = 0; cons != NULL && c < stmt->n_cons; c++) {
@@ -46,20 +46,45 @@ static void leave_dim(ctune_stmt *stmt, int dim, ctune_arena *arena) {
             cons[n++] = stmt->cons[c];
         }
     }
-    stmt->n_dims--;
     stmt->n_cons = n;
     stmt->cons = cons;
 }
 
-static bool is_used(const ctune_build *b, int dim) {
-    for (int s = 0; s < b->n_stmts; s++) {
-        for (int d = 0; d < b->stmts[s].n_dims; d++) {
-            if (b->stmts[s].dims[d] == dim) {
-                return true;
-            }
+/* Take the statement out of dim position p, with copies of the loops inside. */
+static void leave_loop(move *m, int p) {
+    ctune_build *b = m->b;
+    ctune_stmt *stmt = &b->stmts[m->stmt];
+    const ctune_aff **map = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, CTUNE_MAX_DIMS);
+    m->dim = stmt->dims[p];
+    m->n_inner = stmt->n_dims - p - 1;
+    drop_pins(stmt, m->dim, b->arena);
+    for (int q = 0; map != NULL && q < stmt->n_dims; q++) {
+        int dim = stmt->dims[q], to = q > p ? ctune_build_dim(b, b->dims[dim].name) : dim;
+        map[dim] = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, to, 1);
+        if (q > p) {
+            m->inner[q - p - 1] = to;
+            stmt->dims[q - 1] = to;
         }
     }
-    return false;
+    stmt->n_dims--;
+    for (int d = 0; map != NULL && d < b->region->stages[stmt->stage].n_axes; d++) {
+        stmt->iter[d] = ctune_aff_map(b->arena, stmt->iter[d], map);
+    }
+    stmt->cons = map != NULL ? ctune_affs_map(b->arena, stmt->n_cons, stmt->cons, map) : NULL;
+}
+
+/* The statement in its copied loops. */
+static const ctune_tnode *moved_node(const move *m) {
+    const ctune_tnode *node = ctune_build_stmt(m->b, m->stmt);
+    for (int q = m->n_inner - 1; q >= 0; q--) {
+        ctune_tnodes *one = CTUNE_NEW(m->b->arena, ctune_tnodes);
+        if (one == NULL) {
+            return NULL;
+        }
+        ctune_tnodes_append(one, node);
+        node = ctune_build_loop(m->b, m->inner[q], one);
+    }
+    return node;
 }
 
 static void copy_moved(const move *m, const ctune_tnode *node, ctune_tnodes *out) {
@@ -73,19 +98,19 @@ static void copy_moved(const move *m, const ctune_tnode *node, ctune_tnodes *out
         copy_moved(m, node->kids[k], kids);
     }
     if (is_place && !m->is_after) {
-        ctune_tnodes_append(out, ctune_build_stmt(m->b, m->stmt));
+        ctune_tnodes_append(out, moved_node(m));
     }
     if (kids != NULL && kids->n > 0) {
         ctune_tnodes_append(out, ctune_build_loop(m->b, node->dim, kids));
     }
     if (is_place && m->is_after) {
-        ctune_tnodes_append(out, ctune_build_stmt(m->b, m->stmt));
+        ctune_tnodes_append(out, moved_node(m));
     }
 }
 
-/* *out: the tree after the move, NULL when it is not legal. */
-static ctune_status try_move(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree, int stmt,
-                             bool is_after, ctune_tree **out) {
+/* *out: the tree after the move out of dim position p, NULL when it is not legal. */
+static ctune_status try_move(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
+                             int stmt, int p, bool is_after, ctune_tree **out) {
     ctune_build b;
     ctune_status status = ctune_build_init_from(ctx, &b, deps->region, tree);
     if (status != CTUNE_OK) {
@@ -96,15 +121,12 @@ static ctune_status try_move(ctune_ctx *ctx, const ctune_deps *deps, const ctune
         ctune_build_clear(&b);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while moving a statement");
     }
-    ctune_stmt *moved = &b.stmts[stmt];
-    move m = {&b, stmt, moved->dims[moved->n_dims - 1], is_after};
-    leave_dim(moved, m.dim, b.arena);
+    move m = {.b = &b, .stmt = stmt, .is_after = is_after};
+    leave_loop(&m, p);
     for (int k = 0; k < tree->root->n_kids; k++) {
         copy_moved(&m, tree->root->kids[k], kids);
     }
-    if (!is_used(&b, m.dim)) {
-        ctune_build_drop_dims(&b, kids);
-    }
+    ctune_build_drop_dims(&b, kids);
     ctune_tree *result;
     status = ctune_build_finish(ctx, &b, kids, &result);
     if (status == CTUNE_OK) {
@@ -113,27 +135,38 @@ static ctune_status try_move(ctune_ctx *ctx, const ctune_deps *deps, const ctune
     return status == CTUNE_EREFUSED ? CTUNE_OK : status;
 }
 
-ctune_status ctune_tree_unpin(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree **tree) {
-    bool is_changed = true;
-    while (is_changed) {
-        is_changed = false;
-        for (int s = 0; s < (*tree)->n_stmts && !is_changed; s++) {
-            ctune_tree *moved = NULL;
-            for (int after = 0; after < 2 && moved == NULL; after++) {
-                if (!is_pinned(deps->region, &(*tree)->stmts[s])) {
-                    break;
-                }
-                ctune_status status = try_move(ctx, deps, *tree, s, after, &moved);
-                if (status != CTUNE_OK) {
-                    return status;
-                }
-            }
-            if (moved != NULL) {
-                ctune_tree_destroy(*tree);
-                *tree = moved;
-                is_changed = true;
+/* The first move of this statement that is legal, innermost loop first. */
+static ctune_status find_move(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
+                              int i_stmt, ctune_tree **out) {
+    const ctune_stmt *stmt = &tree->stmts[i_stmt];
+    *out = NULL;
+    for (int p = stmt->n_dims - 1; p >= 0; p--) {
+        bool can_move = is_pinned(deps->region, stmt, p);
+        for (int after = 0; can_move && after < 2 && *out == NULL; after++) {
+            ctune_status status = try_move(ctx, deps, tree, i_stmt, p, after, out);
+            if (status != CTUNE_OK) {
+                return status;
             }
         }
+        if (*out != NULL) {
+            break;
+        }
+    }
+    return CTUNE_OK;
+}
+
+ctune_status ctune_tree_unpin(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree **tree) {
+    for (int s = 0; s < (*tree)->n_stmts;) {
+        ctune_tree *moved;
+        ctune_status status = find_move(ctx, deps, *tree, s, &moved);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+        if (moved != NULL) {
+            ctune_tree_destroy(*tree);
+            *tree = moved;
+        }
+        s = moved != NULL ? 0 : s + 1;
     }
     return CTUNE_OK;
 }

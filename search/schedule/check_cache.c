@@ -109,6 +109,42 @@ static bool is_distinct(const ctune_stage *stage, const ctune_access *a, const c
     return false;
 }
 
+/* Does the index move with a dim of the tile? */
+static bool moves_with_tile(const ctune_nest *nest, const ctune_cache *cache, uint32_t space,
+                            const ctune_aff *idx) {
+    const ctune_stage *stage = stage_of(nest, cache->stmt);
+    const ctune_stmt *stmt = &nest->form->tree->stmts[cache->stmt];
+    if (ctune_aff_has_kind(idx, CTUNE_TERM_DIV)) {
+        return true;
+    }
+    for (int d = 0; d < stage->n_axes; d++) {
+        for (int p = 0; p < stmt->n_dims; p++) {
+            if ((space >> p & 1) && ctune_aff_coef(idx, CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
+                ctune_aff_coef(stmt->iter[d], CTUNE_TERM_AXIS, stmt->dims[p]) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/*
+ * Apart from the whole tile: at one index the read does not move with the tile and the domain says that it differs from
+ * the target. The tile's core runs over reduction values that are in the domain of every point of the tile, so the
+ * read hits none of them; what is not core runs as plain loops in the nest's own order.
+ */
+static bool is_apart(const ctune_nest *nest, const ctune_cache *cache, uint32_t space,
+                     const ctune_access *read) {
+    const ctune_stage *stage = stage_of(nest, cache->stmt);
+    for (int i = 0; i < read->n_idx; i++) {
+        if (!moves_with_tile(nest, cache, space, read->idx[i]) &&
+            domain_says_differ(stage, read->idx[i], stage->target.idx[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Other elements of the target are read: in each iteration not the own one, and no other one of the
  * tile. */
 static bool reads_stay_outside(const ctune_nest *nest, const ctune_cache *cache, uint32_t space) {
@@ -117,6 +153,9 @@ static bool reads_stay_outside(const ctune_nest *nest, const ctune_cache *cache,
     for (int r = 0; r < stage->n_reads; r++) {
         const ctune_access *access = &stage->reads[r]->access;
         if (access->tensor != stage->target.tensor) {
+            continue;
+        }
+        if (is_apart(nest, cache, space, access)) {
             continue;
         }
         reads_target = true;

@@ -147,7 +147,7 @@ static const ctune_aff *subscript(gen *g, int axis, bool is_plain) {
 /* order: which open axis (position) subscripts dimension d; NULL = at random, distinct where
  * possible. */
 ctune_access gen_make_access(gen *g, int tensor, const int *order, bool is_plain) {
-    int rank = g->tensors[tensor].rank, shuffled[CTUNE_MAX_DEPTH];
+    int rank = g->tensors[tensor].rank, shuffled[CTUNE_MAX_DEPTH] = {0};
     const ctune_aff **idx = CTUNE_NEW_ARRAY(g->a, const ctune_aff *, rank);
     for (int i = 0; i < g->n_open; i++) {
         int j = below(g, i + 1);

@@ -1,4 +1,4 @@
-// RUN: ctune show te %s 2>&1 | FileCheck-19 %s
+// RUN: (ctune show te %s 2>&1 || true) | FileCheck-19 %s
 // A refusal names the place, the construct, the rule and the way out.
 void f(int n, const int *index, float *a) {
 #pragma tune

@@ -1,16 +1,16 @@
 /*
  * What the tests of search/deps share: regions from text, and the truth by enumeration.
  *
- * brute_* run all instances of a small region: which pairs touch one element, in which order a tree runs
- * them. Nothing here uses isl or search/deps beyond the tree's data.
+ * brute_* run all instances of a small region: which pairs touch one element, in which order a tree
+ * runs them. Nothing here uses isl or search/deps beyond the tree's data.
  */
 #ifndef CTUNE_TESTS_UNIT_DEPS_DEPS_FIXTURE_H
 #define CTUNE_TESTS_UNIT_DEPS_DEPS_FIXTURE_H
 
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 #include "search/deps/deps.h"
 
@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- regions ------------------------------------------------------------------------------------------------- */
+/* ---- regions
+ * -------------------------------------------------------------------------------------------------
+ */
 
 typedef struct fixture {
     ctune_ctx ctx;
@@ -59,7 +61,9 @@ static inline void expect_deps(const fixture *f, const char *expected) {
     ctune_text_clear(&text);
 }
 
-/* ---- instances ----------------------------------------------------------------------------------------------- */
+/* ---- instances
+ * -----------------------------------------------------------------------------------------------
+ */
 
 enum { BRUTE_MAX = 12000, BRUTE_LOW = -100, BRUTE_HIGH = 200 };
 
@@ -81,7 +85,8 @@ typedef struct brute {
     instances *out;
 } brute;
 
-static inline int64_t brute_div(const brute *b, int id, const ctune_stage *stage, const int64_t *axis) {
+static inline int64_t brute_div(const brute *b, int id, const ctune_stage *stage,
+                                const int64_t *axis) {
     int64_t axes[256] = {0};
     for (int d = 0; d < stage->n_axes; d++) {
         axes[stage->axes[d]] = axis[d];
@@ -91,9 +96,11 @@ static inline int64_t brute_div(const brute *b, int id, const ctune_stage *stage
     return ctune_aff_eval(b->region, &aff, axes, b->params);
 }
 
-/* Value of a statement's aff at its loops; *known false when it needs a dim at or beyond n_known. */
-static inline int64_t brute_eval(const brute *b, const ctune_stmt *s, const ctune_aff *aff, const int64_t *dim,
-                                 int n_known, const int64_t *axis, bool *known) {
+/* Value of a statement's aff at its loops; *known false when it needs a dim at or beyond n_known.
+ */
+static inline int64_t brute_eval(const brute *b, const ctune_stmt *s, const ctune_aff *aff,
+                                 const int64_t *dim, int n_known, const int64_t *axis,
+                                 bool *known) {
     int64_t value = aff->c0;
     for (int t = 0; t < aff->n_terms; t++) {
         const ctune_term *term = &aff->terms[t];
@@ -109,8 +116,9 @@ static inline int64_t brute_eval(const brute *b, const ctune_stmt *s, const ctun
             value += p < n_known ? term->coef * dim[p] : 0;
         } else {
             *known = *known && axis != NULL;
-            value += axis == NULL ? 0
-                                  : term->coef * brute_div(b, term->id, &b->region->stages[s->stage], axis);
+            value += axis == NULL
+                         ? 0
+                         : term->coef * brute_div(b, term->id, &b->region->stages[s->stage], axis);
         }
     }
     return value;
@@ -149,8 +157,8 @@ static inline void brute_scan(const brute *b, instance *at, int p) {
 }
 
 /* All instances of a tree's statements. */
-static inline void brute_instances(const ctune_region *region, const ctune_tree *tree, const int64_t *params,
-                                   instances *out) {
+static inline void brute_instances(const ctune_region *region, const ctune_tree *tree,
+                                   const int64_t *params, instances *out) {
     brute b = {region, tree, params, out};
     out->n = 0;
     for (int s = 0; s < tree->n_stmts; s++) {
@@ -159,7 +167,8 @@ static inline void brute_instances(const ctune_region *region, const ctune_tree 
     }
 }
 
-/* ---- order and conflicts ------------------------------------------------------------------------------------- */
+/* ---- order and conflicts
+ * ------------------------------------------------------------------------------------- */
 
 static inline int brute_number(const ctune_tnode *node, int *position, int next) {
     if (node->kind == CTUNE_TNODE_STMT) {
@@ -191,8 +200,9 @@ static inline int brute_compare(const ctune_tree *tree, const int *position, con
     return result != 0 ? result : position[a->stmt] - position[b->stmt];
 }
 
-static inline bool brute_is_touching(const ctune_region *region, const int64_t *params, const instance *a,
-                                     const ctune_access *x, const instance *b, const ctune_access *y) {
+static inline bool brute_is_touching(const ctune_region *region, const int64_t *params,
+                                     const instance *a, const ctune_access *x, const instance *b,
+                                     const ctune_access *y) {
     int64_t ax[256] = {0}, bx[256] = {0};
     const ctune_stage *s = &region->stages[a->stmt], *t = &region->stages[b->stmt];
     for (int d = 0; d < s->n_axes; d++) {
@@ -203,16 +213,19 @@ static inline bool brute_is_touching(const ctune_region *region, const int64_t *
     }
     bool same = x->tensor == y->tensor;
     for (int i = 0; same && i < x->n_idx; i++) {
-        same = ctune_aff_eval(region, x->idx[i], ax, params) == ctune_aff_eval(region, y->idx[i], bx, params);
+        same = ctune_aff_eval(region, x->idx[i], ax, params) ==
+               ctune_aff_eval(region, y->idx[i], bx, params);
     }
     return same;
 }
 
-/* Must a and b keep their order? The test regions use +=, of f32 (kept) and i32 (may be reordered), and =. */
-static inline bool brute_is_dependent(const ctune_region *region, const int64_t *params, const instance *a,
-                                      const instance *b) {
+/* Must a and b keep their order? The test regions use +=, of f32 (kept) and i32 (may be reordered),
+ * and =. */
+static inline bool brute_is_dependent(const ctune_region *region, const int64_t *params,
+                                      const instance *a, const instance *b) {
     const ctune_stage *s = &region->stages[a->stmt], *t = &region->stages[b->stmt];
-    bool may_drop = s == t && s->update == CTUNE_UPDATE_ADD && region->tensors[s->target.tensor].type == CTUNE_I32;
+    bool may_drop = s == t && s->update == CTUNE_UPDATE_ADD &&
+                    region->tensors[s->target.tensor].type == CTUNE_I32;
     if (!may_drop && brute_is_touching(region, params, a, &s->target, b, &t->target)) {
         return true;
     }
@@ -231,7 +244,8 @@ static inline bool brute_is_dependent(const ctune_region *region, const int64_t 
 
 static inline int brute_find(const instances *list, const instance *what) {
     for (int i = 0; i < list->n; i++) {
-        if (list->at[i].stmt == what->stmt && memcmp(list->at[i].axis, what->axis, sizeof what->axis) == 0) {
+        if (list->at[i].stmt == what->stmt &&
+            memcmp(list->at[i].axis, what->axis, sizeof what->axis) == 0) {
             return i;
         }
     }
@@ -241,7 +255,7 @@ static inline int brute_find(const instances *list, const instance *what) {
 typedef struct verdict {
     bool same_points; /* the tree runs each instance of the source exactly once */
     bool legal;
-    int n_vecs;       /* different direction vectors, up to 512 */
+    int n_vecs; /* different direction vectors, up to 512 */
     ctune_depvec vec[512];
 } verdict;
 
@@ -258,9 +272,10 @@ static inline void brute_add_vec(verdict *v, const ctune_depvec *vec) {
     }
 }
 
-/* Judge tree against source at params. Statement numbers are stage numbers in both. v->vec grows over calls. */
-static inline void brute_judge(const ctune_region *region, const ctune_tree *source, const ctune_tree *tree,
-                               const int64_t *params, verdict *v) {
+/* Judge tree against source at params. Statement numbers are stage numbers in both. v->vec grows
+ * over calls. */
+static inline void brute_judge(const ctune_region *region, const ctune_tree *source,
+                               const ctune_tree *tree, const int64_t *params, verdict *v) {
     instances *old = malloc(sizeof *old), *now = malloc(sizeof *now);
     int old_position[CTUNE_MAX_STMTS], position[CTUNE_MAX_STMTS];
     assert_true(old != NULL && now != NULL);

@@ -1,9 +1,11 @@
 /*
  * Legality and structures against enumeration at sizes up to 6.
  *
- * Fixed regions: every structure that distribute and polyhedral make runs each instance once, in a legal order, and its
- * direction vectors are those that occur. Random regions with random orders, shifts and skews: the check agrees with
- * enumeration (an illegal order may need sizes beyond enumeration to show; few may). The seed is printed; CTUNE_TEST_SEED and CTUNE_TEST_ROUNDS change it.
+ * Fixed regions: every structure that distribute and polyhedral make runs each instance once, in a
+ * legal order, and its direction vectors are those that occur. Random regions with random orders,
+ * shifts and skews: the check agrees with enumeration (an illegal order may need sizes beyond
+ * enumeration to show; few may). The seed is printed; CTUNE_TEST_SEED and CTUNE_TEST_ROUNDS change
+ * it.
  */
 #include "tests/unit/deps/deps_fixture.h"
 #include "tests/unit/deps/deps_samples.h"
@@ -12,7 +14,8 @@
 #include "runtime/rng.h"
 #include "search/deps/tree_build.h"
 
-/* ---- fixed regions ------------------------------------------------------------------------------------------- */
+/* ---- fixed regions
+ * ------------------------------------------------------------------------------------------- */
 
 static bool has_vec(const ctune_depvecs *vecs, const ctune_depvec *vec) {
     for (int i = 0; i < vecs->n; i++) {
@@ -72,28 +75,69 @@ static void expect_region_whole(const char *text, int max_size) {
     fixture_clear(&f);
 }
 
-static void test_lu(void **state) { (void)state; expect_region_whole(sample_lu, 6); }
-static void test_cholesky(void **state) { (void)state; expect_region_whole(sample_cholesky, 6); }
-static void test_gemm_beta(void **state) { (void)state; expect_region_whole(sample_gemm_beta, 3); }
-static void test_seidel(void **state) { (void)state; expect_region_whole(sample_seidel, 6); }
-static void test_trisolv(void **state) { (void)state; expect_region_whole(sample_trisolv, 6); }
-static void test_strided(void **state) { (void)state; expect_region_whole(sample_strided, 6); }
-static void test_2mm(void **state) { (void)state; expect_region_whole(te_sample_2mm(), 3); }
-static void test_symm(void **state) { (void)state; expect_region_whole(te_sample_symm(), 4); }
-static void test_syrk(void **state) { (void)state; expect_region_whole(te_sample_syrk(), 4); }
-static void test_jacobi(void **state) { (void)state; expect_region_whole(te_sample_jacobi2d(), 6); }
+static void test_lu(void **state) {
+    (void)state;
+    expect_region_whole(sample_lu, 6);
+}
+static void test_cholesky(void **state) {
+    (void)state;
+    expect_region_whole(sample_cholesky, 6);
+}
+static void test_gemm_beta(void **state) {
+    (void)state;
+    expect_region_whole(sample_gemm_beta, 3);
+}
+static void test_seidel(void **state) {
+    (void)state;
+    expect_region_whole(sample_seidel, 6);
+}
+static void test_trisolv(void **state) {
+    (void)state;
+    expect_region_whole(sample_trisolv, 6);
+}
+static void test_strided(void **state) {
+    (void)state;
+    expect_region_whole(sample_strided, 6);
+}
+static void test_2mm(void **state) {
+    (void)state;
+    expect_region_whole(te_sample_2mm(), 3);
+}
+static void test_symm(void **state) {
+    (void)state;
+    expect_region_whole(te_sample_symm(), 4);
+}
+static void test_syrk(void **state) {
+    (void)state;
+    expect_region_whole(te_sample_syrk(), 4);
+}
+static void test_jacobi(void **state) {
+    (void)state;
+    expect_region_whole(te_sample_jacobi2d(), 6);
+}
 
-/* ---- random regions ------------------------------------------------------------------------------------------ */
+/* ---- random regions
+ * ------------------------------------------------------------------------------------------ */
 
 static void random_index(ctune_rng *rng, ctune_text *out, int n_axes, const char *const *axes) {
     const char *axis = axes[ctune_rng_below(rng, (uint64_t)n_axes)];
     int c = (int)ctune_rng_below(rng, 3) - 1;
     switch (ctune_rng_below(rng, 8)) {
-    case 0: ctune_text_printf(out, "[2*%s]", axis); break;
-    case 1: ctune_text_printf(out, "[%s - %s]", axis, axes[0]); break;
-    case 2: ctune_text_printf(out, "[1]"); break;
-    case 3: ctune_text_printf(out, "[@%d]", n_axes - 1); break;
-    default: ctune_text_printf(out, "[%s + %d]", axis, c); break;
+    case 0:
+        ctune_text_printf(out, "[2*%s]", axis);
+        break;
+    case 1:
+        ctune_text_printf(out, "[%s - %s]", axis, axes[0]);
+        break;
+    case 2:
+        ctune_text_printf(out, "[1]");
+        break;
+    case 3:
+        ctune_text_printf(out, "[@%d]", n_axes - 1);
+        break;
+    default:
+        ctune_text_printf(out, "[%s + %d]", axis, c);
+        break;
     }
 }
 
@@ -104,7 +148,8 @@ static void random_access(ctune_rng *rng, ctune_text *out, int n_axes, const cha
     random_index(rng, out, n_axes, axes);
 }
 
-static void random_stage(ctune_rng *rng, ctune_text *out, int s, int n_axes, const char *const *axes) {
+static void random_stage(ctune_rng *rng, ctune_text *out, int s, int n_axes,
+                         const char *const *axes) {
     ctune_text_printf(out, "stage S%d: ", s);
     random_access(rng, out, n_axes, axes);
     ctune_text_append(out, ctune_rng_below(rng, 2) ? " += " : " = ");
@@ -136,7 +181,8 @@ static void random_region(ctune_rng *rng, ctune_text *out) {
     static const char *const ijk[] = {"i", "j", "k"}, *const ij[] = {"i", "j_2"};
     const char *type = ctune_rng_below(rng, 2) ? "i32" : "f32";
     uint64_t shape = ctune_rng_below(rng, 3);
-    ctune_text_append(out, "te 1\nregion r\nparam n i32 sizes 6\naxis i i32\naxis j i32\naxis k i32\n");
+    ctune_text_append(out,
+                      "te 1\nregion r\nparam n i32 sizes 6\naxis i i32\naxis j i32\naxis k i32\n");
     ctune_text_append(out, shape == 2 ? "axis j_2 i32\n" : "");
     ctune_text_append(out, "div @0 = (i + 1) / 2\ndiv @1 = (i) / 2\ndiv @2 = (2*i + n) / 3\n");
     ctune_text_printf(out, "tensor A %s [?][n]\ntensor B %s [?][n]\n", type, type);
@@ -160,9 +206,11 @@ static void random_region(ctune_rng *rng, ctune_text *out) {
     }
 }
 
-/* ---- random trees -------------------------------------------------------------------------------------------- */
+/* ---- random trees
+ * -------------------------------------------------------------------------------------------- */
 
-/* Loops of each statement in a random order, skewed by an outer one or shifted; the longest common prefix is shared. */
+/* Loops of each statement in a random order, skewed by an outer one or shifted; the longest common
+ * prefix is shared. */
 typedef struct shuffle {
     int n_stmts;
     int order[2][CTUNE_MAX_DEPTH]; /* position in the source at each new position */
@@ -186,7 +234,8 @@ static void random_shuffle(ctune_rng *rng, const ctune_tree *source, shuffle *sh
         }
         for (int p = 0; p < n; p++) {
             sh->shift[s][p] = ctune_rng_below(rng, 3) == 0 ? (int)ctune_rng_below(rng, 3) - 1 : 0;
-            sh->skew[s][p] = p > 0 && ctune_rng_below(rng, 4) == 0 ? (int)ctune_rng_below(rng, 3) - 1 : 0;
+            sh->skew[s][p] =
+                p > 0 && ctune_rng_below(rng, 4) == 0 ? (int)ctune_rng_below(rng, 3) - 1 : 0;
         }
     }
     int n0 = source->stmts[0].n_dims, n1 = source->stmts[1].n_dims;
@@ -208,8 +257,9 @@ static void place_stmt(ctune_build *b, const ctune_tree *source, const shuffle *
         const ctune_aff *value = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, stmt->dims[p], 1);
         value = ctune_aff_add_const(b->arena, value, sh->shift[s][p]);
         if (sh->skew[s][p] != 0) {
-            value = ctune_aff_add(b->arena, value, ctune_aff_term(b->arena, CTUNE_TERM_AXIS,
-                                                                  stmt->dims[p - 1], sh->skew[s][p]));
+            value = ctune_aff_add(
+                b->arena, value,
+                ctune_aff_term(b->arena, CTUNE_TERM_AXIS, stmt->dims[p - 1], sh->skew[s][p]));
         }
         map[from->dims[sh->order[s][p]]] = value;
     }
@@ -219,7 +269,8 @@ static void place_stmt(ctune_build *b, const ctune_tree *source, const shuffle *
     stmt->cons = ctune_affs_map(b->arena, from->n_cons, from->cons, map);
 }
 
-static const ctune_tnode *wrap(ctune_build *b, const ctune_stmt *stmt, int from, int to, const ctune_tnode *node) {
+static const ctune_tnode *wrap(ctune_build *b, const ctune_stmt *stmt, int from, int to,
+                               const ctune_tnode *node) {
     for (int p = to - 1; p >= from; p--) {
         ctune_tnodes *one = CTUNE_NEW(b->arena, ctune_tnodes);
         assert_non_null(one);
@@ -240,18 +291,22 @@ static ctune_tree *shuffled_tree(fixture *f, const shuffle *sh) {
     for (int i = 0; i < 2; i++) {
         int s = sh->is_swapped ? 1 - i : i;
         const ctune_stmt *stmt = &b.stmts[s];
-        ctune_tnodes_append(kids, wrap(&b, stmt, sh->n_shared, stmt->n_dims, ctune_build_stmt(&b, s)));
+        ctune_tnodes_append(kids,
+                            wrap(&b, stmt, sh->n_shared, stmt->n_dims, ctune_build_stmt(&b, s)));
     }
     if (sh->n_shared > 0) {
         const ctune_tnode *inner = ctune_build_loop(&b, b.stmts[0].dims[sh->n_shared - 1], kids);
         ctune_tnodes_append(root, wrap(&b, &b.stmts[0], 0, sh->n_shared - 1, inner));
     }
     ctune_tree *tree;
-    assert_int_equal(ctune_build_finish(&f->ctx, &b, sh->n_shared > 0 ? root : kids, &tree), CTUNE_OK);
+    assert_int_equal(ctune_build_finish(&f->ctx, &b, sh->n_shared > 0 ? root : kids, &tree),
+                     CTUNE_OK);
     return tree;
 }
 
-/* ---- agreement ----------------------------------------------------------------------------------------------- */
+/* ---- agreement
+ * -----------------------------------------------------------------------------------------------
+ */
 
 typedef struct tally {
     int n_legal, n_illegal;
@@ -267,7 +322,8 @@ static void fail_tree(const fixture *f, const ctune_tree *tree, uint64_t seed, c
              f->ctx.error);
 }
 
-static void compare_one(fixture *f, ctune_tree *tree, uint64_t seed, const char *text, tally *counts) {
+static void compare_one(fixture *f, ctune_tree *tree, uint64_t seed, const char *text,
+                        tally *counts) {
     bool legal;
     ctune_depvecs vecs;
     verdict *v = calloc(1, sizeof *v);
@@ -302,7 +358,8 @@ static void compare_structures(fixture *f, uint64_t seed, const char *text, tall
     for (int mode = CTUNE_POLY_MAX; mode <= CTUNE_POLY_SMART; mode++) {
         ctune_status status = ctune_tree_polyhedral(&f->ctx, f->deps, (ctune_poly_mode)mode, &tree);
         if (status != CTUNE_OK && status != CTUNE_EREFUSED) {
-            fail_msg("seed %llu, mode %d: %s\n%s", (unsigned long long)seed, mode, f->ctx.error, text);
+            fail_msg("seed %llu, mode %d: %s\n%s", (unsigned long long)seed, mode, f->ctx.error,
+                     text);
         }
         if (status == CTUNE_OK) {
             compare_one(f, tree, seed, text, counts);
@@ -340,23 +397,28 @@ static uint64_t number_from_env(const char *name, uint64_t assumed) {
 
 static void test_random(void **state) {
     (void)state;
-    uint64_t seed = number_from_env("CTUNE_TEST_SEED", 1), rounds = number_from_env("CTUNE_TEST_ROUNDS", 150);
+    uint64_t seed = number_from_env("CTUNE_TEST_SEED", 1),
+             rounds = number_from_env("CTUNE_TEST_ROUNDS", 150);
     tally counts = {0};
     for (uint64_t i = 0; i < rounds; i++) {
         compare_random(seed + i, &counts);
     }
-    print_message("seeds %llu..%llu: %d legal, %d illegal orders, %d open\n", (unsigned long long)seed,
-                  (unsigned long long)(seed + rounds - 1), counts.n_legal, counts.n_illegal, counts.n_open);
+    print_message("seeds %llu..%llu: %d legal, %d illegal orders, %d open\n",
+                  (unsigned long long)seed, (unsigned long long)(seed + rounds - 1), counts.n_legal,
+                  counts.n_illegal, counts.n_open);
     assert_true(counts.n_open <= 1 + (int)rounds / 500);
-    assert_true(rounds < 50 || (counts.n_legal > (int)rounds / 10 && counts.n_illegal > (int)rounds / 10));
+    assert_true(rounds < 50 ||
+                (counts.n_legal > (int)rounds / 10 && counts.n_illegal > (int)rounds / 10));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lu),      cmocka_unit_test(test_cholesky), cmocka_unit_test(test_gemm_beta),
-        cmocka_unit_test(test_seidel),  cmocka_unit_test(test_trisolv),  cmocka_unit_test(test_strided),
-        cmocka_unit_test(test_2mm),     cmocka_unit_test(test_symm),     cmocka_unit_test(test_syrk),
-        cmocka_unit_test(test_jacobi),  cmocka_unit_test(test_random),
+        cmocka_unit_test(test_lu),        cmocka_unit_test(test_cholesky),
+        cmocka_unit_test(test_gemm_beta), cmocka_unit_test(test_seidel),
+        cmocka_unit_test(test_trisolv),   cmocka_unit_test(test_strided),
+        cmocka_unit_test(test_2mm),       cmocka_unit_test(test_symm),
+        cmocka_unit_test(test_syrk),      cmocka_unit_test(test_jacobi),
+        cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,12 +49,15 @@ static void test_jacobi(void **state) {
     fixture_clear(&f);
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------- */
+/* ---- reductions
+ * ---------------------------------------------------------------------------------------------- */
 
 static int count_reductions(const char *head, const char *tensors, const char *stage) {
     char text[1024];
-    snprintf(text, sizeof text, "te 1\nregion r\n%sparam n i32\naxis i i32\naxis k i32\n%sstage S0: %s\n"
-             "order {\n for i: 0 <= i < n {\n  for k: 0 <= k < n {\n   S0\n  }\n }\n}\n", head, tensors, stage);
+    snprintf(text, sizeof text,
+             "te 1\nregion r\n%sparam n i32\naxis i i32\naxis k i32\n%sstage S0: %s\n"
+             "order {\n for i: 0 <= i < n {\n  for k: 0 <= k < n {\n   S0\n  }\n }\n}\n",
+             head, tensors, stage);
     fixture f;
     fixture_init(&f, text);
     ctune_text out;
@@ -90,7 +93,8 @@ static void test_reductions(void **state) {
     assert_int_equal(count_reductions("", bits, "C[i] += A[i][k] ; calc i32"), 0);
     assert_int_equal(count_reductions("", bits, "C[i] |= A[i][k] ; calc i32"), 1);
     assert_int_equal(count_reductions("option reassoc\n", "tensor C i32 [n]\ntensor A f32 [n][n]\n",
-                                      "C[i] += A[i][k] ; calc f32"), 0);
+                                      "C[i] += A[i][k] ; calc f32"),
+                     0);
 }
 
 /* An update whose operand reads its own target keeps the order of that read. */
@@ -108,16 +112,20 @@ static void test_assumptions(void **state) {
     expect("te 1\nregion r\nparam n i32\nparam m i32\naxis i i32\ntensor A f32 [?]\n"
            "assume m >= n text \"m >= n\"\n"
            "stage S0: A[i] = A[i + m]\n"
-           "order {\n for i: 0 <= i < n {\n  S0\n }\n}\n", "");
+           "order {\n for i: 0 <= i < n {\n  S0\n }\n}\n",
+           "");
 }
 
-/* ---- limits -------------------------------------------------------------------------------------------------- */
+/* ---- limits
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static void test_too_many_stages(void **state) {
     (void)state;
     ctune_text text;
     ctune_text_init(&text);
-    ctune_text_append(&text, "te 1\nregion r at \"r.c\":4\nparam n i32\naxis i i32\ntensor A f32 [n]\n");
+    ctune_text_append(&text,
+                      "te 1\nregion r at \"r.c\":4\nparam n i32\naxis i i32\ntensor A f32 [n]\n");
     for (int s = 0; s < 60; s++) {
         ctune_text_printf(&text, "stage S%d: A[i] = 1.0f\n", s);
     }
@@ -164,14 +172,10 @@ static void test_memory_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_triangular),
-        cmocka_unit_test(test_jacobi),
-        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_update_reads_target),
-        cmocka_unit_test(test_assumptions),
-        cmocka_unit_test(test_too_many_stages),
+        cmocka_unit_test(test_gemm),          cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_triangular),    cmocka_unit_test(test_jacobi),
+        cmocka_unit_test(test_reductions),    cmocka_unit_test(test_update_reads_target),
+        cmocka_unit_test(test_assumptions),   cmocka_unit_test(test_too_many_stages),
         cmocka_unit_test(test_memory_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

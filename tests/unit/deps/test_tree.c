@@ -1,4 +1,5 @@
-/* Trees: from the source, distributed, fused, interchanged, proposed by isl. Dumps are the expectation. */
+/* Trees: from the source, distributed, fused, interchanged, proposed by isl. Dumps are the
+ * expectation. */
 #include "tests/unit/deps/deps_fixture.h"
 #include "tests/unit/deps/deps_samples.h"
 #include "tests/unit/te/te_samples.h"
@@ -17,11 +18,12 @@ static void test_source(void **state) {
     (void)state;
     fixture f;
     fixture_init(&f, sample_gemm_beta);
-    expect_tree(&f, f.tree, "loop i extent 100\n"
-                            "    loop j extent 100\n"
-                            "        S0(i, j)\n"
-                            "        loop k extent 100\n"
-                            "            S1(i, j, k)\n");
+    expect_tree(&f, f.tree,
+                "loop i extent 100\n"
+                "    loop j extent 100\n"
+                "        S0(i, j)\n"
+                "        loop k extent 100\n"
+                "            S1(i, j, k)\n");
     ctune_tree *again;
     assert_int_equal(ctune_tree_from_source(&f.ctx, f.region, &again), CTUNE_OK);
     assert_true(ctune_tree_is_equal(f.tree, again));
@@ -42,7 +44,8 @@ static void test_estimate(void **state) {
     fixture_clear(&f);
 }
 
-/* ---- distribute ---------------------------------------------------------------------------------------------- */
+/* ---- distribute
+ * ---------------------------------------------------------------------------------------------- */
 
 static void expect_distributed(const char *text, const char *expected) {
     fixture f;
@@ -111,7 +114,9 @@ static void test_distribute_cycle(void **state) {
     fixture_clear(&f);
 }
 
-/* ---- fuse ---------------------------------------------------------------------------------------------------- */
+/* ---- fuse
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static void test_fuse(void **state) {
     (void)state;
@@ -124,12 +129,13 @@ static void test_fuse(void **state) {
     assert_true(ctune_tree_is_equal(f.tree, together));
     ctune_tree_destroy(together);
     assert_int_equal(ctune_tree_fuse(&f.ctx, f.deps, apart, 0, 1, 1, &together), CTUNE_OK);
-    expect_tree(&f, together, "loop i extent 100\n"
-                              "    loop j extent 100\n"
-                              "        S0(i, j)\n"
-                              "    loop j_2 extent 100\n"
-                              "        loop k extent 100\n"
-                              "            S1(i, j_2, k)\n");
+    expect_tree(&f, together,
+                "loop i extent 100\n"
+                "    loop j extent 100\n"
+                "        S0(i, j)\n"
+                "    loop j_2 extent 100\n"
+                "        loop k extent 100\n"
+                "            S1(i, j_2, k)\n");
     ctune_tree_destroy(together);
     assert_int_equal(ctune_tree_fuse(&f.ctx, f.deps, apart, 0, 1, 3, &together), CTUNE_EREFUSED);
     assert_int_equal(ctune_tree_fuse(&f.ctx, f.deps, apart, 1, 0, 1, &together), CTUNE_EREFUSED);
@@ -147,7 +153,9 @@ static void test_fuse_illegal(void **state) {
     fixture_clear(&f);
 }
 
-/* ---- permute ------------------------------------------------------------------------------------------------- */
+/* ---- permute
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void test_permute(void **state) {
     (void)state;
@@ -156,17 +164,19 @@ static void test_permute(void **state) {
     fixture_init(&f, te_sample_gemm());
     const int all[] = {dim_named(f.tree, "k"), dim_named(f.tree, "i"), dim_named(f.tree, "j")};
     assert_int_equal(ctune_tree_permute(&f.ctx, f.deps, f.tree, 3, all, &tree), CTUNE_OK);
-    expect_tree(&f, tree, "loop k extent 1024\n"
-                          "    loop i extent 1024\n"
-                          "        loop j extent 1024\n"
-                          "            S0(i, j, k)\n");
+    expect_tree(&f, tree,
+                "loop k extent 1024\n"
+                "    loop i extent 1024\n"
+                "        loop j extent 1024\n"
+                "            S0(i, j, k)\n");
     ctune_tree_destroy(tree);
     const int inner[] = {all[0], all[2]};
     assert_int_equal(ctune_tree_permute(&f.ctx, f.deps, f.tree, 2, inner, &tree), CTUNE_OK);
-    expect_tree(&f, tree, "loop i extent 1024\n"
-                          "    loop k extent 1024\n"
-                          "        loop j extent 1024\n"
-                          "            S0(i, j, k)\n");
+    expect_tree(&f, tree,
+                "loop i extent 1024\n"
+                "    loop k extent 1024\n"
+                "        loop j extent 1024\n"
+                "            S0(i, j, k)\n");
     ctune_tree_destroy(tree);
     const int apart[] = {all[0], all[1]};
     assert_int_equal(ctune_tree_permute(&f.ctx, f.deps, f.tree, 2, apart, &tree), CTUNE_EREFUSED);
@@ -196,7 +206,8 @@ static void test_permute_imperfect(void **state) {
     fixture_clear(&f);
 }
 
-/* ---- polyhedral ---------------------------------------------------------------------------------------------- */
+/* ---- polyhedral
+ * ---------------------------------------------------------------------------------------------- */
 
 static void expect_proposed(const char *text, ctune_poly_mode mode, const char *expected) {
     fixture f;
@@ -208,7 +219,8 @@ static void expect_proposed(const char *text, ctune_poly_mode mode, const char *
     fixture_clear(&f);
 }
 
-/* The permutable band (t, 2t + i, 2t + j), the second sweep shifted by one: time tiling for free. */
+/* The permutable band (t, 2t + i, 2t + j), the second sweep shifted by one: time tiling for free.
+ */
 static void test_polyhedral_jacobi(void **state) {
     (void)state;
     expect_proposed(te_sample_jacobi2d(), CTUNE_POLY_MAX,
