@@ -25,9 +25,7 @@ typedef struct walk {
     isl_basic_set **domains;
 } walk;
 
-/* ---- vectors
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 static bool is_vec_equal(const ctune_depvec *a, const ctune_depvec *b) {
     return a->src == b->src && a->dst == b->dst && a->n_common == b->n_common &&
@@ -53,9 +51,7 @@ static void append_vec(ctune_veclist *list, const ctune_depvec *vec) {
     list->vec[list->n++] = *vec;
 }
 
-/* ---- signs
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- signs ----------------------------------------------------------------------------------- */
 
 static void visit_leaf(walk *w, bool is_positive) {
     const ctune_depvec *vec = &w->vec;
@@ -186,9 +182,7 @@ static void check_dep(walk *w, const ctune_dep *dep) {
     }
 }
 
-/* ---- answers
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void explain(ctune_ctx *ctx, const walk *w, const ctune_dep *dep) {
     const ctune_region *region = w->deps->region;

@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- accesses
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 typedef struct touch {
     const ctune_access *access;
@@ -108,9 +106,7 @@ static void free_touches(const ctune_region *region, touches *lists) {
     }
 }
 
-/* ---- pairs
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 static int count_common(const ctune_stmt *a, const ctune_stmt *b) {
     int n = 0;
@@ -211,9 +207,7 @@ static ctune_status add_pairs(ctune_ctx *ctx, ctune_deps *deps, const touches *l
     return CTUNE_OK;
 }
 
-/* ---- handle
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- handle ---------------------------------------------------------------------------------- */
 
 static ctune_status compute(ctune_ctx *ctx, ctune_deps *deps) {
     const ctune_region *region = deps->region;
@@ -298,9 +292,7 @@ void ctune_deps_destroy(ctune_deps *deps) {
     free(deps);
 }
 
-/* ---- dump
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- dump ------------------------------------------------------------------------------------ */
 
 /* The difference at a level: its value when it has only one, else the signs that occur. */
 static void print_level(const isl_basic_map *pairs, int level, ctune_text *out) {

@@ -34,9 +34,7 @@ static const ctune_tnode *copy_node(ctune_build *b, const ctune_tnode *node) {
     return kids != NULL ? ctune_build_loop(b, node->dim, kids) : NULL;
 }
 
-/* ---- fuse
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- fuse ------------------------------------------------------------------------------------ */
 
 typedef struct fusion {
     ctune_build *b;
@@ -144,9 +142,7 @@ ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree 
     return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
 }
 
-/* ---- permute
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- permute --------------------------------------------------------------------------------- */
 
 typedef struct permutation {
     ctune_build *b;

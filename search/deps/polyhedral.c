@@ -88,9 +88,7 @@ static isl_schedule *compute(const ctune_deps *deps, ctune_poly_mode mode) {
     return isl_schedule_constraints_compute_schedule(sc);
 }
 
-/* ---- rows
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool read_int(isl_val *value, int64_t *out) {
     bool is_int = isl_val_is_int(value) == isl_bool_true && isl_val_n_abs_num_chunks(value, 8) <= 1;
@@ -260,9 +258,7 @@ static void convert_band(converter *c, isl_schedule_node *node, int member, uint
     isl_multi_union_pw_aff_free(all);
 }
 
-/* ---- leaves
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 typedef struct equalities {
     converter *c;
@@ -489,6 +485,10 @@ static ctune_status convert_schedule(ctune_ctx *ctx, const ctune_deps *deps, isl
     isl_schedule_node *root = isl_schedule_get_root(schedule);
     convert(&c, root, 0, all, kids);
     isl_schedule_node_free(root);
+    if (ctune_arena_has_failed(b.arena)) {
+        ctune_build_clear(&b);
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for a polyhedral schedule");
+    }
     if (c.why == NULL && c.placed != all) {
         c.why = "a statement never runs";
     }

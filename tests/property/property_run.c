@@ -173,7 +173,7 @@ static void workset_create(property_region *r, int set, workset *w) {
             continue;
         }
         bytes[t] = (size_t)n * (size_t)tensor->elem_stride_bytes;
-        if (n < 0 || n > 1 << 24 || !memory_create(&w->memory[t], bytes[t], set % 2 == 0)) {
+        if (n < 0 || n > 1 << 25 || !memory_create(&w->memory[t], bytes[t], set % 2 == 0)) {
             snprintf(w->error, sizeof w->error, "tensor %s: no memory", tensor->name);
             return;
         }

@@ -7,10 +7,11 @@
 #ifndef CTUNE_TESTS_UNIT_DEPS_DEPS_FIXTURE_H
 #define CTUNE_TESTS_UNIT_DEPS_DEPS_FIXTURE_H
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 #include "search/deps/deps.h"
 
@@ -18,9 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- regions
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 typedef struct fixture {
     ctune_ctx ctx;
@@ -61,9 +60,7 @@ static inline void expect_deps(const fixture *f, const char *expected) {
     ctune_text_clear(&text);
 }
 
-/* ---- instances
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 enum { BRUTE_MAX = 12000, BRUTE_LOW = -100, BRUTE_HIGH = 200 };
 

@@ -304,9 +304,7 @@ static ctune_tree *shuffled_tree(fixture *f, const shuffle *sh) {
     return tree;
 }
 
-/* ---- agreement
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- agreement ------------------------------------------------------------------------------- */
 
 typedef struct tally {
     int n_legal, n_illegal;
