@@ -35,7 +35,7 @@ static ctune_status spawn_child(ctune_ctx *ctx, ctune_runner *runner) {
     pid_t pid = 0;
     ctune_status status = ours < 0 || theirs < 0
                               ? ctune_fail(ctx, CTUNE_EENV, "no descriptor: %s", strerror(errno))
-                              : ctune_run_spawn(ctx, argv, fds, 4, false, &pid);
+                              : ctune_run_spawn(ctx, argv, fds, 4, NULL, &pid);
     if (theirs >= 0) {
         close(theirs);
     }

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <limits.h>
+#include <stdio.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -27,21 +29,22 @@ int ctune_run_fd_raise(int fd) {
     return high;
 }
 
-/* The environment with LC_ALL=C. Owner: caller (free); entries are borrowed. */
-static char **plain_environment(void) {
+/* The environment with LC_ALL=C and TMPDIR. Owner: caller (free); entries are borrowed. */
+static char **compiler_environment(char *temp_dir) {
     size_t n = 0;
     while (environ[n] != NULL) {
         n++;
     }
-    char **copy = calloc(n + 2, sizeof *copy);
+    char **copy = calloc(n + 3, sizeof *copy);
     size_t used = 0;
     for (size_t i = 0; copy != NULL && i < n; i++) {
-        if (strncmp(environ[i], "LC_ALL=", 7) != 0) {
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0 && strncmp(environ[i], "TMPDIR=", 7) != 0) {
             copy[used++] = environ[i];
         }
     }
     if (copy != NULL) {
-        copy[used] = (char *)"LC_ALL=C";
+        copy[used++] = (char *)"LC_ALL=C";
+        copy[used] = temp_dir;
     }
     return copy;
 }
@@ -64,10 +67,12 @@ static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attrib
 }
 
 ctune_status ctune_run_spawn(ctune_ctx *ctx, char *const *argv, const int *fds, int n_fds,
-                             bool is_plain_locale, pid_t *pid) {
+                             const char *temp_dir, pid_t *pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    char **plain = is_plain_locale ? plain_environment() : NULL;
+    char setting[PATH_MAX + 8];
+    snprintf(setting, sizeof setting, "TMPDIR=%s", temp_dir != NULL ? temp_dir : "");
+    char **plain = temp_dir != NULL ? compiler_environment(setting) : NULL;
     if (posix_spawn_file_actions_init(&actions) != 0) {
         free(plain);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");

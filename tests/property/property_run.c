@@ -74,7 +74,7 @@ bool property_compile_start(property *p, property_batch *b) {
      * twice. */
     const char *words[] = {
         b->compiler, "-std=gnu11", "-O1",   "-march=native",     "-Wall",
-        "-Wextra",   "-fwrapv",    "-fPIC", "-shared",           "-o",
+        "-Wextra", "-Wno-type-limits", "-Wno-tautological-compare",   "-fwrapv",    "-fPIC", "-shared",           "-o",
         b->so_path,  b->c_path,    "-lm",   "-ffp-contract=off", b->emit.openmp ? "-fopenmp" : NULL,
         NULL};
     if (!spawn((char *const *)(uintptr_t)words, b->log_path, &b->compile_pid)) {
