@@ -87,6 +87,7 @@ typedef struct run_child {
 
 struct ctune_runner {
     char *runner_path, *work_dir, *command;
+    char *temp_dir; /* compilers' temporary files: a killed one leaves them behind */
     char **flags; /* filtered copies */
     int n_flags;
     ctune_run_workload load;

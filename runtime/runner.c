@@ -5,6 +5,7 @@
  */
 #include "runtime/run_private.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -119,9 +120,27 @@ ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runner_path, const 
         ctune_runner_destroy(runner);
         return status;
     }
+    if (asprintf(&runner->temp_dir, "%s/compiler-XXXXXX", work_dir) < 0) {
+        runner->temp_dir = NULL;
+    }
+    if (runner->temp_dir == NULL || mkdtemp(runner->temp_dir) == NULL) {
+        ctune_runner_destroy(runner);
+        return ctune_fail(ctx, CTUNE_EENV, "%s: cannot make a folder: %s", work_dir, strerror(errno));
+    }
     choose_cpus(runner);
     *out = runner;
     return CTUNE_OK;
+}
+
+static void remove_temp_dir(const char *path) {
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        unlinkat(dirfd(dir), entry->d_name, 0); /* fails for . and .. */
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    rmdir(path);
 }
 
 void ctune_runner_destroy(ctune_runner *runner) {
@@ -145,6 +164,10 @@ void ctune_runner_destroy(ctune_runner *runner) {
     }
     free(runner->flags);
     free(runner->command);
+    if (runner->temp_dir != NULL) {
+        remove_temp_dir(runner->temp_dir);
+    }
+    free(runner->temp_dir);
     free(runner->work_dir);
     free(runner->runner_path);
     free(runner);
