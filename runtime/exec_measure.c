@@ -26,6 +26,7 @@ static const double HOPELESS_SLOWER = 1.10; /* than the incumbent after two samp
 static const double LIMIT_FACTOR =
     3; /* time limit of a run, times the incumbent or the original */
 static const double LIMIT_FLOOR_NS = 0.2e9;
+static const double LONG_RUN_NS = 0.3e9; /* one sample is enough, two from a sixth of it on */
 static const double ORIGINAL_LIMIT = 10; /* the original may take so many time limits */
 static const double ORIGINAL_SHARE = 0.12;
 static const double ORIGINAL_ENOUGH_NS = 1e9; /* first measurement of the original stops here */
@@ -229,10 +230,13 @@ static bool is_enough(const ctune_samples *samples, double best_ns, bool *abando
         *abandoned = true;
         return true;
     }
-    if (samples->n >= MAX_SAMPLES) {
+    /* long runs average over much already, and each one costs a good part of the budget */
+    double ns = ctune_samples_best(samples);
+    int fewer = ns >= LONG_RUN_NS ? 2 : ns >= LONG_RUN_NS / 6 ? 1 : 0;
+    if (samples->n >= (fewer > 0 ? MIN_SAMPLES : MAX_SAMPLES)) {
         return true;
     }
-    return n_clean >= MIN_SAMPLES && ctune_samples_spread(samples) < TIGHT_SPREAD;
+    return n_clean >= MIN_SAMPLES - fewer && ctune_samples_spread(samples) < TIGHT_SPREAD;
 }
 
 static void measure_correct(ctune_exec *exec, ctune_candidate_fn *fn, double best_ns,
@@ -242,6 +246,8 @@ static void measure_correct(ctune_exec *exec, ctune_candidate_fn *fn, double bes
     if (!first.is_disturbed && is_hopeless_at_once(first.ns, best_ns)) {
         ctune_samples_append(&samples, first.ns, false);
         result->abandoned = true;
+    } else if (first.ns >= LONG_RUN_NS / 6) { /* cold caches matter little: it counts */
+        ctune_samples_append(&samples, first.ns, first.is_disturbed);
     }
     int repeats = count_repeats(first.ns, exec->load.min_sample_ns);
     if (!result->abandoned && repeats > 1) { /* the first run was cold: count again */

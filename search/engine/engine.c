@@ -248,6 +248,11 @@ static int batch_size(const search *s) {
             double per_trial_s = elapsed_s(s) / s->n_collected;
             double fits = left_s / per_trial_s - in_flight;
             n = fits < n ? (int)fits : n;
+        } else { /* nothing known yet: a trial may take as long as the original, more than once */
+            static const int n_least = 4;
+            double fits = left_s / (2e-9 * s->original_ns + 0.02);
+            int first = fits < n_least ? n_least : fits < n ? (int)fits : n;
+            n = first < n ? first : n;
         }
     }
     return n < 0 ? 0 : n;
