@@ -46,12 +46,22 @@ static const char *extreme(ctune_emitter *e, const ctune_stage *stage, const ctu
                                  .n = upper ? b.n_upper : b.n_lower,
                                  .bound = upper ? b.upper : b.lower,
                                  .align_var = -1};
-            ctune_text_printf(&text, " + %lld * (%s)", (long long)term->coef, emit_limit(e, &limit, 0));
+            const char *value = emit_limit(e, &limit, 0);
+            ctune_text_append(&text, text.len > 0 ? " + " : "");
+            if (term->coef == 1) {
+                ctune_text_append(&text, value);
+            } else {
+                ctune_text_printf(&text, "%lld * (%s)", (long long)term->coef, value);
+            }
         }
     }
-    const char *out = ok ? ctune_arena_printf(e->arena, "%s%s", emit_aff(e, NULL, rest),
-                                              ctune_text_get(&text))
-                         : NULL;
+    const char *out = NULL;
+    bool is_bare = rest != NULL && rest->n_terms == 0 && rest->c0 == 0 && text.len > 0;
+    if (ok) {
+        out = ctune_arena_printf(e->arena, "%s%s%s", ctune_text_get(&text),
+                                 is_bare || text.len == 0 ? "" : " + ",
+                                 is_bare ? "" : emit_aff(e, NULL, rest));
+    }
     ctune_text_clear(&text);
     return out;
 }
