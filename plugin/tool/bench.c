@@ -49,17 +49,6 @@ static ctune_status start(ctune_ctx *ctx, ctune_bench *b, const ctune_options *o
     return status;
 }
 
-/* runtime/args.h, written out: candidates include nothing of ours. */
-void ctune_bench_prelude(const ctune_emit_options *options, ctune_text *out) {
-    ctune_emit_prelude(options, out);
-    if (strstr(ctune_text_get(out), "ctune_args") == NULL) {
-        ctune_text_append(out, "typedef struct ctune_args {\n"
-                               "    const long *params;\n"
-                               "    void *const *tensors;\n"
-                               "} ctune_args;\n");
-    }
-}
-
 ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
                                 const ctune_sized *sized, const ctune_options *options,
                                 ctune_bench *out) {
@@ -67,7 +56,7 @@ ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
     out->source = source;
     out->region = &sized->region;
     ctune_text_init(&out->prelude);
-    ctune_bench_prelude(&source->emit, &out->prelude);
+    ctune_emit_prelude(&source->emit, &out->prelude);
     ctune_text unit;
     ctune_text_init(&unit);
     ctune_status status = ctune_workload_make(ctx, out->region, sized->params, &out->workload);

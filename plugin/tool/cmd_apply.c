@@ -221,6 +221,7 @@ static ctune_status rewrite(ctune_ctx *ctx, const apply_job *j) {
     ctune_text_init(&text);
     ctune_emit_options emit = j->source.emit;
     emit.comments = true;
+    emit.is_source = true;
     ctune_emit_prelude(&emit, &prelude);
     ctune_status status = ctune_rewrite_lines(ctx, j->source.unit, ctune_text_get(&prelude),
                                               j->splices, j->n_splices, line_file, &text);

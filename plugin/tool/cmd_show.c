@@ -109,7 +109,7 @@ static ctune_status show_code(ctune_ctx *ctx, show_job *j, ctune_text *out) {
     options.comments = true;
     ctune_status status = make_nest(ctx, j, &nest);
     if (status == CTUNE_OK) {
-        ctune_bench_prelude(&options, out);
+        ctune_emit_prelude(&options, out);
         status = ctune_emit_candidate(ctx, &nest, &options, "ctune_candidate", out);
     }
     return status;

@@ -202,8 +202,6 @@ void ctune_bench_destroy(ctune_bench *bench);
 /* Sets bench->program->round_products when the compiler rounds the original's products (rounding.c). */
 CTUNE_MUST_USE ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_bench *bench,
                                                   const ctune_space *space);
-/* What a file of candidates begins with: the emitter's prelude and ctune_args. */
-void ctune_bench_prelude(const ctune_emit_options *options, ctune_text *out);
 /* Text of one candidate from a schedule's text. */
 CTUNE_MUST_USE ctune_status ctune_bench_emit(ctune_ctx *ctx, const ctune_bench *bench,
                                              const char *schedule, const char *name,

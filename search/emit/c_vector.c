@@ -452,12 +452,7 @@ static void print_copy(tile_emit *t, const ctune_lnode *node, bool is_in) {
 static int tile_lanes(const tile_emit *t) {
     for (int d = 0; d < t->micro->n_tile; d++) {
         if (t->micro->tile[d].is_vector) {
-            int bytes = ctune_type_get(t->type)->bytes;
-            int lanes = t->e->options->vector_bytes / bytes;
-            while (lanes > 1 && t->micro->tile[d].extent % lanes != 0) {
-                lanes /= 2;
-            }
-            return lanes < 1 ? 1 : lanes;
+            return ctune_tile_lanes(t->e->options->vector_bytes, t->type, t->micro->tile[d].extent);
         }
     }
     return 1;

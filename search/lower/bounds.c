@@ -369,26 +369,3 @@ ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena, const ctune_r
     }
     return CTUNE_OK;
 }
-
-const ctune_aff *ctune_bounds_to_vars(ctune_arena *arena, const ctune_stmt *stmt, const ctune_open *open,
-                                      int n_open, const ctune_aff *aff) {
-    const ctune_aff *out = ctune_aff_const(arena, aff->c0);
-    for (int t = 0; t < aff->n_terms; t++) {
-        const ctune_term *term = &aff->terms[t];
-        int id = term->id;
-        if (term->kind == CTUNE_TERM_AXIS) {
-            int pos = pos_of_dim(stmt, term->id);
-            id = -1;
-            for (int i = 0; i < n_open; i++) {
-                if (pos >= 0 && open[i].pos == pos && open[i].step == 1) {
-                    id = open[i].var;
-                }
-            }
-            if (id < 0) {
-                return NULL;
-            }
-        }
-        out = ctune_aff_add(arena, out, ctune_aff_term(arena, term->kind, id, term->coef));
-    }
-    return out;
-}

@@ -56,9 +56,4 @@ CTUNE_MUST_USE ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena
                                               const ctune_extra *extra, int n_extra, int pos,
                                               ctune_bounds *out);
 
-/* Substitute the dims of stmt (TERM_AXIS ids of tree dims) in aff by the variables of the open point loops; NULL when a
- * dim of aff is not open. */
-const ctune_aff *ctune_bounds_to_vars(ctune_arena *arena, const ctune_stmt *stmt, const ctune_open *open, int n_open,
-                                      const ctune_aff *aff);
-
 #endif

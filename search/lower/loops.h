@@ -160,6 +160,9 @@ void ctune_loops_destroy(ctune_loops *loops);
 /* Indented text for dumps and golden tests. */
 void ctune_loops_print(const ctune_loops *loops, ctune_text *out);
 
+/* Lanes of one vector along a tile dim of this extent: the most that fit into vector_bytes and divide it, at least 1. */
+int ctune_tile_lanes(int vector_bytes, ctune_type type, int64_t extent);
+
 /* The largest subexpression around read `read` that a packed buffer may hold: same dims only, and no product that a fused
  * multiply-add would have absorbed. */
 const ctune_expr *ctune_pack_widen(const ctune_region *region, const ctune_stage *stage, int read);

@@ -402,7 +402,6 @@ static ctune_status note_constraints(lowerer *w, int stmt, int dim, const ctune_
                     holds |= side == 0 ? have >= want : have <= want;
                 }
             }
-            w->enforced[stmt][row->i_con] |= holds;
             w->pending[stmt][row->i_con] |= !holds;
         }
     }

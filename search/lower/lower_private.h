@@ -34,7 +34,6 @@ typedef struct lowerer {
     lower_extra extra[8];
     int node_var[CTUNE_NEST_NODES];        /* variable of an open nest loop, -1 */
     ctune_limit node_lo[CTUNE_NEST_NODES]; /* all that its lower limit implies; n = 0 when it starts lower */
-    bool enforced[CTUNE_MAX_STMTS][64];    /* domain constraints already checked on the path */
     bool pending[CTUNE_MAX_STMTS][64];     /* to be checked by an IF before the statement */
     bool no_register;                      /* lower register tiles as plain loops (prologues) */
     int n_parallel;                        /* open PARALLEL loops */
@@ -68,7 +67,6 @@ ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into);
 ctune_status lower_temps(lowerer *w);
 /* DECLs of temporaries whose scope is the body of node. */
 void lower_decls_at(lowerer *w, int node, ctune_lnode *into);
-int lower_lanes(const lowerer *w, int stmt, int64_t extent); /* vector lanes for a tile dim, >= 1 */
 
 /* The register tile of stmt: nodes below loop `at`. Returns false with words in ctx->error. */
 typedef struct lower_tile {

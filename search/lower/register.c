@@ -20,10 +20,8 @@
 
 #include <string.h>
 
-int lower_lanes(const lowerer *w, int stmt, int64_t extent) {
-    const ctune_stage *stage = &w->region->stages[w->tree->stmts[stmt].stage];
-    int bytes = ctune_type_get(w->region->tensors[stage->target.tensor].type)->bytes;
-    int lanes = w->options.vector_bytes / bytes;
+int ctune_tile_lanes(int vector_bytes, ctune_type type, int64_t extent) {
+    int lanes = vector_bytes / ctune_type_get(type)->bytes;
     while (lanes > 1 && extent % lanes != 0) {
         lanes /= 2;
     }
@@ -96,13 +94,9 @@ typedef struct tile_build {
     const char *inner_name[CTUNE_MAX_DEPTH];
 } tile_build;
 
-static bool has_var(const ctune_aff *aff, int var) {
-    return ctune_aff_coef(aff, CTUNE_TERM_AXIS, var) != 0;
-}
-
 static bool has_pseudo(const tile_build *b, const ctune_aff *aff) {
     for (int t = 0; t < b->n_tile; t++) {
-        if (has_var(aff, b->pseudo[t])) {
+        if (ctune_aff_coef(aff, CTUNE_TERM_AXIS, b->pseudo[t]) != 0) {
             return true;
         }
     }
@@ -461,7 +455,11 @@ static ctune_status narrow_tiles(lowerer *w, const tile_build *b, int t, ctune_l
     if (status != CTUNE_OK) {
         return status;
     }
-    int lanes = b->tile[t].is_vector ? lower_lanes(w, b->stmt, b->tile[t].extent) : 1;
+    const ctune_stage *stage = &w->region->stages[w->tree->stmts[b->stmt].stage];
+    ctune_type type = w->region->tensors[stage->target.tensor].type;
+    int lanes = b->tile[t].is_vector
+                    ? ctune_tile_lanes(w->options.vector_bytes, type, b->tile[t].extent)
+                    : 1;
     if (lanes > 1) {
         ctune_lnode *let_lo = let_node(w, "first", lo, into);
         ctune_lnode *let_hi = let_node(w, "last", hi, into);
