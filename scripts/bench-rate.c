@@ -7,7 +7,7 @@
  * that are not legal cost time and do not count. Linked with the static libraries of the build
  * folder by scripts/bench.
  */
-#include "search/engine/estimate.h"
+#include "search/estimate/estimate.h"
 #include "search/space/space.h"
 
 #include <stdio.h>

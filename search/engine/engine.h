@@ -12,7 +12,7 @@
 
 #include "costmodel/model.h"
 #include "runtime/runner.h"
-#include "search/engine/estimate.h"
+#include "search/estimate/estimate.h"
 #include "search/space/space.h"
 
 #define CTUNE_STRATEGY_TABLE(X)                                                                    \
@@ -58,9 +58,10 @@ typedef struct ctune_engine_options {
     int n_known;
     const ctune_trial *known;
     /* A learned model in place of the estimate; both or neither. features writes
-     * model->n_features numbers for a nest. Labels for fit: best time / time. */
+     * model->n_features numbers for a nest. */
     const ctune_model *model;
-    void (*features)(const ctune_nest *nest, float *row);
+    void (*features)(void *user, const ctune_nest *nest, float *row);
+    void *features_user;
 } ctune_engine_options;
 
 typedef struct ctune_engine_result {

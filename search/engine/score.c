@@ -46,7 +46,7 @@ static ctune_status model_score(engine *e, proposal *list, int n) {
             row[f] = 0;
         }
         if (is_legal) {
-            e->options->features(&nest, row);
+            e->options->features(e->options->features_user, &nest, row);
         }
     }
     if (status == CTUNE_OK && n > 0) {
@@ -88,7 +88,7 @@ static ctune_status model_learn(engine *e) {
     for (int i = 0; i < e->n_samples && status == CTUNE_OK; i++) {
         const sample *s = &e->samples[i];
         if (ctune_space_nest(e->space, &s->point, &nest)) {
-            e->options->features(&nest, rows + n * (size_t)model->n_features);
+            e->options->features(e->options->features_user, &nest, rows + n * (size_t)model->n_features);
             labels[n++] = isfinite(s->time) ? (float)exp2(e->samples[e->top[0]].time - s->time) : 0;
         }
     }

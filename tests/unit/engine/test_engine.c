@@ -211,7 +211,8 @@ static void test_small_space(void **state) {
 
 static int n_fits;
 
-static void count_features(const ctune_nest *nest, float *row) {
+static void count_features(void *user, const ctune_nest *nest, float *row) {
+    (void)user;
     row[0] = (float)nest->n_nodes;
     row[1] = (float)nest->n_caches;
 }

@@ -5,7 +5,7 @@
  * the others a little, so that of two nests with the same bottleneck the one that does less besides
  * wins.
  */
-#include "search/engine/estimate_private.h"
+#include "search/estimate/estimate_private.h"
 
 #include <math.h>
 

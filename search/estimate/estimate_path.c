@@ -1,5 +1,5 @@
 /* Paths and references: see estimate_private.h. */
-#include "search/engine/estimate_private.h"
+#include "search/estimate/estimate_private.h"
 
 #include <math.h>
 #include <string.h>

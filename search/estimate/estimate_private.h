@@ -9,7 +9,7 @@
 #ifndef CTUNE_SEARCH_ENGINE_ESTIMATE_PRIVATE_H
 #define CTUNE_SEARCH_ENGINE_ESTIMATE_PRIVATE_H
 
-#include "search/engine/estimate.h"
+#include "search/estimate/estimate.h"
 #include "search/schedule/program.h"
 
 enum { EST_MAX_PATH = 48, EST_MAX_GROUPS = 192, EST_MAX_PARAMS = 64 };

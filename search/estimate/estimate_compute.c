@@ -7,7 +7,7 @@
  * What does not move with the kernel loop is hoisted; accumulators in registers cost nothing per
  * iteration but spill when there are too many.
  */
-#include "search/engine/estimate_private.h"
+#include "search/estimate/estimate_private.h"
 
 #include <math.h>
 #include <string.h>

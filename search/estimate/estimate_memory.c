@@ -8,7 +8,7 @@
  * whose distance is a multiple of the page size fight for the same sets of L1: a group of more such
  * rows than there are ways does not stay.
  */
-#include "search/engine/estimate_private.h"
+#include "search/estimate/estimate_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,37 @@
+/*
+ * Dataset: rows of features with labels, grouped by task (one region, sizes, target).
+ */
+#ifndef CTUNE_COSTMODEL_DATASET_H
+#define CTUNE_COSTMODEL_DATASET_H
+
+#include "runtime/base.h"
+
+typedef struct ctune_dataset_task {
+    char *name;     /* "gemm n=512 | clang 19 ... ", for people */
+    char *kernel;   /* what leave-one-out leaves out: all sizes and targets of one computation */
+    double best_ns; /* fastest row */
+    double weight;  /* in the loss and in top-k, 1 by default */
+    size_t first, n_rows;
+} ctune_dataset_task;
+
+typedef struct ctune_dataset {
+    int n_features;
+    int n_tasks, size_tasks;
+    size_t n_rows, size_rows;
+    ctune_dataset_task *task; /* rows of a task are consecutive */
+    float *features;          /* [n_rows][n_features] */
+    double *time_ns;          /* [n_rows], INFINITY = failed */
+} ctune_dataset;
+
+void ctune_dataset_init(ctune_dataset *dataset, int n_features);
+void ctune_dataset_clear(ctune_dataset *dataset);
+/* Begins a task; rows added next belong to it. Strings copied. */
+CTUNE_MUST_USE ctune_status ctune_dataset_add_task(ctune_ctx *ctx, ctune_dataset *dataset,
+                                                   const char *name, const char *kernel);
+/* One row of the last task. time_ns INFINITY (or NaN) = failed. */
+CTUNE_MUST_USE ctune_status ctune_dataset_add_row(ctune_ctx *ctx, ctune_dataset *dataset,
+                                                  const float *features, double time_ns);
+/* best of the task / time, 0 for failures, 1 for the best. */
+float ctune_dataset_label(const ctune_dataset *dataset, int task, size_t row);
+
+#endif
