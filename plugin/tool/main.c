@@ -33,6 +33,8 @@ static const ctune_command commands[] = {
     {"export", ctune_cmd_export, 1u << 5, "[FILE]", "the history as JSON lines",
      "FILE is a source file (its history is .ctune/history.db beside it) or a history. Default: "
      ".ctune/history.db."},
+    {"collect", ctune_cmd_collect, 1u << 6, "FILE... [-p BUILD_DIR | -- COMPILER FLAGS]",
+     "measure a sample of schedules into the history, to train a model on", NULL},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

@@ -19,7 +19,8 @@ enum {
     CHECK = 8,
     DOCTOR = 16,
     EXPORT = 32,
-    SOURCES = TUNE | APPLY | SHOW | CHECK
+    COLLECT = 64,
+    SOURCES = TUNE | APPLY | SHOW | CHECK | COLLECT
 };
 
 typedef struct option_row {
@@ -33,17 +34,21 @@ typedef struct option_row {
 
 #define AT(field) offsetof(ctune_options, field)
 static const option_row rows[] = {
-    {"budget", TUNE, VALUE_TIME, "60s", AT(budget_s),
-     "search time for each region: 90s, 2m, 1h (default 60s)"},
+    {"budget", TUNE | COLLECT, VALUE_TIME, "60s", AT(budget_s),
+     "search time for each region: 90s, 2m, 1h (tune: default 60s)"},
     {"trials", TUNE, VALUE_COUNT, "N", AT(trials),
      "stop after N candidates (no time limit unless --budget, too)"},
-    {"seed", TUNE | CHECK, VALUE_SEED, "N", AT(seed),
+    {"samples", COLLECT, VALUE_COUNT, "N", AT(samples),
+     "schedules to measure for each region and size (default 256)"},
+    {"sizes", COLLECT, VALUE_TEXT, "n=64,m=32", AT(sizes),
+     "values of parameters in place of those of the pragma"},
+    {"seed", TUNE | CHECK | COLLECT, VALUE_SEED, "N", AT(seed),
      "of the search and of the input data (default 1)"},
     {"strategy", TUNE, VALUE_TEXT, "NAME", AT(strategy), "anneal (default) or random"},
     {"batch", TUNE, VALUE_COUNT, "N", AT(batch), "candidates compiled together (default 16)"},
     {"rounds", TUNE, VALUE_COUNT, "N", AT(rounds),
      "rounds of the final (default: as many as 4 s allow, 3 to 25)"},
-    {"time-limit", TUNE | CHECK, VALUE_TIME, "10s", AT(time_limit_s),
+    {"time-limit", TUNE | CHECK | COLLECT, VALUE_TIME, "10s", AT(time_limit_s),
      "one run of one candidate (default 10s)"},
     {"json", TUNE | CHECK, VALUE_FLAG, NULL, AT(json),
      "one JSON object a region on standard output"},
@@ -60,7 +65,7 @@ static const option_row rows[] = {
     {"region", SOURCES, VALUE_TEXT, "NAME", AT(region), "only this region"},
     {"lock", SOURCES, VALUE_TEXT, "FILE", AT(lock),
      "lock file (default: ctune.lock beside the source)"},
-    {"history", TUNE | EXPORT, VALUE_TEXT, "FILE", AT(history),
+    {"history", TUNE | EXPORT | COLLECT, VALUE_TEXT, "FILE", AT(history),
      "history (default: .ctune/history.db beside the source)"},
     {"import", EXPORT, VALUE_TEXT, "FILE|-", AT(import),
      "merge JSON lines into the history; exports nothing"},
@@ -145,11 +150,9 @@ static ctune_status take_option(ctune_ctx *ctx, const ctune_command *command, in
     bool is_long = word[1] == '-';
     const char *name = word + 1 + is_long;
     const char *equals = is_long ? strchr(name, '=') : NULL;
-    if (strcmp(word, "-h") == 0) {
-        name = "help";
-    }
-    if (strcmp(word, "-q") == 0) {
-        name = "quiet";
+    if (strcmp(word, "-h") == 0 || strcmp(word, "-q") == 0) {
+        name = word[1] == 'h' ? "help" : "quiet";
+        is_long = true;
     }
     size_t n = equals != NULL ? (size_t)(equals - name) : strlen(name);
     const option_row *row = row_find(command, name, n);

@@ -6,7 +6,7 @@
  * the measurer; the best candidates, made anew from their schedule text (what `apply` will do),
  * meet the original in an interleaved final; the winner must beat it beyond noise.
  */
-#include "plugin/tool/measure.h"
+#include "plugin/tool/job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,16 +200,6 @@ static void clear_finals(finals *f) {
 }
 
 /* ---- one region ----------------------------------------------------------------------------- */
-static void set_record(ctune_record *r, const ctune_bench *bench, const ctune_sized *sized,
-                       const char *te, const ctune_options *options) {
-    *r = (ctune_record){.workload = ctune_workload_key(bench->region, sized->params),
-                        .target = bench->source->key,
-                        .region = bench->region->name,
-                        .te = te,
-                        .sizes = sized->text,
-                        .seed = (uint64_t)options->seed};
-}
-
 /* With a schedule("...") clause there is nothing to search: it only meets the original. */
 static ctune_status run_fixed(ctune_ctx *ctx, const ctune_options *options,
                               const ctune_bench *bench, ctune_outcome *out) {
@@ -223,48 +213,24 @@ static ctune_status run_fixed(ctune_ctx *ctx, const ctune_options *options,
     return status;
 }
 
-static ctune_status run_search(ctune_ctx *ctx, const ctune_options *options,
-                               const ctune_bench *bench, const ctune_sized *sized,
-                               ctune_history *history, const char *incumbent, double used_s,
-                               ctune_outcome *out) {
-    ctune_space *space = NULL;
-    ctune_known known = {0};
-    ctune_text te;
-    ctune_text_init(&te);
-    ctune_te_print(bench->region, &te);
-    ctune_measure *m = calloc(1, sizeof *m);
+static ctune_status run_search(ctune_ctx *ctx, const ctune_options *options, ctune_job *job,
+                               const char *incumbent, double used_s, ctune_outcome *out) {
+    const ctune_bench *bench = &job->bench;
     ctune_engine_result *result = calloc(1, sizeof *result);
-    ctune_space_options space_options = bench->source->space;
-    space_options.openmp = space_options.openmp && !bench->region->serial;
-    ctune_status status =
-        m != NULL && result != NULL ? CTUNE_OK : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
-    if (status == CTUNE_OK) {
-        status = ctune_space_create(ctx, bench->program, &space_options, &space);
+    if (result == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    if (status == CTUNE_OK) {
-        status = ctune_rounding_choose(ctx, bench, space);
-    }
-    if (status == CTUNE_OK) {
-        m->bench = bench;
-        m->space = space;
-        m->known = &known;
-        m->history = history;
-        set_record(&m->record, bench, sized, ctune_text_get(&te), options);
-        status = ctune_known_load(ctx, history, m->record.workload, bench->source->key, &known);
-    }
-    if (status == CTUNE_OK) {
-        status = search(ctx, options, m, bench->region->name, used_s, result);
-        out->n_trials = result->n_trials;
-        out->n_failed = result->n_failed;
-        out->n_known = m->n_known;
-        out->is_stopped = ctune_signal_get() != 0;
-    }
+    ctune_status status = search(ctx, options, job->measure, bench->region->name, used_s, result);
+    out->n_trials = result->n_trials;
+    out->n_failed = result->n_failed;
+    out->n_known = job->measure->n_known;
+    out->is_stopped = ctune_signal_get() != 0;
     if (status == CTUNE_OK && !out->is_stopped) {
         finals f = {0};
-        add_searched(ctx, bench, space, result, &f);
-        if (known.best_schedule != NULL) {
-            (void)add_finalist(ctx, bench, known.best_schedule,
-                               known.best_ratio * bench->original_ns, &f);
+        add_searched(ctx, bench, job->space, result, &f);
+        if (job->known.best_schedule != NULL) {
+            (void)add_finalist(ctx, bench, job->known.best_schedule,
+                               job->known.best_ratio * bench->original_ns, &f);
         }
         if (incumbent != NULL && incumbent[0] != '\0') {
             (void)add_finalist(ctx, bench, incumbent, bench->original_ns, &f);
@@ -272,14 +238,7 @@ static ctune_status run_search(ctune_ctx *ctx, const ctune_options *options,
         status = decide(ctx, options, bench, &f, out);
         clear_finals(&f);
     }
-    if (m != NULL) {
-        ctune_measure_clear(m);
-    }
-    free(m);
     free(result);
-    ctune_known_clear(&known);
-    ctune_space_destroy(space);
-    ctune_text_clear(&te);
     return status;
 }
 
@@ -300,26 +259,27 @@ ctune_status ctune_search_run(ctune_ctx *ctx, const ctune_options *options,
     out->file = source->file;
     out->line = region->line;
     out->region = region->name;
-    ctune_sized sized;
-    ctune_bench bench = {0};
-    ctune_status status = ctune_sized_get(ctx, region, which, &sized);
-    if (status == CTUNE_OK) {
-        memcpy(out->sizes, sized.text, sizeof out->sizes);
-        status = ctune_bench_create(ctx, source, &sized, options, &bench);
-    }
+    ctune_job job;
+    ctune_status status = ctune_job_open(ctx, options, source, region, which, &job);
+    memcpy(out->sizes, job.sized.text, sizeof out->sizes);
     if (status == CTUNE_OK) {
         double terms;
-        out->original_ns = out->tuned_ns = bench.original_ns;
-        out->is_bounded = bench.workload.bound_terms > 0;
-        out->flops = ctune_flops_count(ctx, bench.region, &terms);
+        out->original_ns = out->tuned_ns = job.bench.original_ns;
+        out->is_bounded = job.bench.workload.bound_terms > 0;
+        out->flops = ctune_flops_count(ctx, job.bench.region, &terms);
+    }
+    if (status == CTUNE_OK && region->schedule != NULL) {
+        status = run_fixed(ctx, options, &job.bench, out);
+    } else if (status == CTUNE_OK) {
+        status = ctune_job_prepare(ctx, options, history, &job);
         double used_s = (double)(ctune_now_ns() - start_ns) * 1e-9;
-        status = region->schedule != NULL
-                     ? run_fixed(ctx, options, &bench, out)
-                     : run_search(ctx, options, &bench, &sized, history,
-                                  incumbent_of(lock, source, region, sized.text), used_s, out);
+        if (status == CTUNE_OK) {
+            status = run_search(ctx, options, &job,
+                                incumbent_of(lock, source, region, job.sized.text), used_s, out);
+        }
     }
     out->is_stopped = out->is_stopped || ctune_signal_get() != 0;
-    ctune_bench_destroy(&bench);
+    ctune_job_close(&job);
     out->seconds = (double)(ctune_now_ns() - start_ns) * 1e-9;
     return status;
 }

@@ -54,9 +54,9 @@ typedef struct ctune_options {
     bool has_dashes; /* -- was given */
     double budget_s; /* 0 = not given */
     int64_t trials;  /* 0 = not given */
-    int64_t seed, batch, rounds;
+    int64_t seed, batch, rounds, samples;
     double time_limit_s;
-    const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *import;
+    const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *import, *sizes;
     bool quiet, verbose, json, in_place, any_target, undo, no_line, no_run, help;
 } ctune_options;
 
@@ -76,6 +76,7 @@ int ctune_cmd_show(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_check(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_doctor(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_export(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options);
 
 /* Words after the command's name. EUSAGE with words in ctx->error. */
 CTUNE_MUST_USE ctune_status ctune_options_parse(ctune_ctx *ctx, const ctune_command *command,
