@@ -11,10 +11,16 @@
 #include "costmodel/model.h"
 #include "runtime/text.h"
 
+enum {
+    CTUNE_FOREST_MAX_DEPTH = 64,
+    CTUNE_FOREST_MAX_FEATURES = 1 << 20
+};
+
 /* A node of a tree: a leaf when left < 0. Rows with x[feature] < threshold go left, NaN goes to the
- * side that was learned. */
+ * side that was learned. Trees lie one behind another, each in preorder: the left child of a node is
+ * the next one, and no walk is endless. */
 typedef struct ctune_forest_node {
-    int32_t feature, left, right; /* nodes of the forest */
+    int32_t feature, left, right; /* nodes of the forest; of a leaf: 0, -1, -1 */
     bool is_missing_left;
     float value; /* threshold, or the leaf's weight */
 } ctune_forest_node;
@@ -31,7 +37,30 @@ typedef struct ctune_forest {
     char *summary;            /* lines "key value": tasks, rows, targets, scores of the training; "" */
 } ctune_forest;
 
-/* Text format, line-oriented and versioned. A malformed file is EUSAGE with file and line. Owner of
+/* A forest with room for trees and nodes, all zero, summary "". Owner of *out: caller. */
+CTUNE_MUST_USE ctune_status ctune_forest_create(ctune_ctx *ctx, int n_trees, int n_nodes,
+                                                ctune_forest **out);
+/* Replaces the summary. Lines are trimmed, empty ones dropped. */
+CTUNE_MUST_USE ctune_status ctune_forest_set_summary(ctune_ctx *ctx, ctune_forest *forest,
+                                                     const char *summary);
+/* Preorder, indices in range, depth, finite numbers. EBUG with the node. */
+CTUNE_MUST_USE ctune_status ctune_forest_verify(ctune_ctx *ctx, const ctune_forest *forest);
+
+/* Text format, line-oriented and versioned:
+ *
+ *     ctune-forest 1
+ *     objective rank
+ *     features 300 version 1 groups 63
+ *     score base 0 scale 0.85 shift -1.25
+ *     summary tasks 120               (any number of these)
+ *     size trees 1 nodes 3
+ *     tree                            (each in preorder: a split, its left tree, its right tree)
+ *     s 17 0.5 l                      (x[17] < 0.5 goes left, a missing value goes l or r)
+ *     v -0.25                         (a leaf)
+ *     v 1.5e-07
+ *     end
+ *
+ * Children need no numbers: no text can make a cycle or point outside. A malformed file is EUSAGE with file and line. Owner of
  * *out: caller. */
 CTUNE_MUST_USE ctune_status ctune_forest_read(ctune_ctx *ctx, const char *path, ctune_forest **out);
 CTUNE_MUST_USE ctune_status ctune_forest_parse(ctune_ctx *ctx, const char *name, const char *text,

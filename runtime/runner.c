@@ -143,6 +143,12 @@ static void remove_temp_dir(const char *path) {
     rmdir(path);
 }
 
+void ctune_runner_rest(ctune_runner *runner) {
+    if (runner != NULL && runner->oldest == NULL) {
+        ctune_run_child_stop(runner, NULL);
+    }
+}
+
 void ctune_runner_destroy(ctune_runner *runner) {
     if (runner == NULL) {
         return;

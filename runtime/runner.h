@@ -84,6 +84,9 @@ CTUNE_MUST_USE ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runn
                                                 const ctune_run_compiler *compiler,
                                                 const ctune_run_workload *workload, ctune_runner **out);
 void ctune_runner_destroy(ctune_runner *runner);
+/* Ends the child process (its tensors' memory is given back); the next batch starts another. Does nothing while a batch is
+ * in flight. */
+void ctune_runner_rest(ctune_runner *runner);
 
 /* Asynchronous pipeline of batches. submit starts the compiler on `source` (a whole C translation unit that exports the
  * batch; `n` candidates; functions are independent `static` ones) and returns at once; a batch

@@ -29,6 +29,7 @@ typedef struct ctune_gbt_options {
     double min_child_weight, lambda, gamma, subsample, colsample;
     uint64_t seed;  /* same seed, rows and threads: the same forest */
     int n_threads;
+    int max_bin;    /* of XGBoost's histograms: distinct values of a feature that are told apart */
 } ctune_gbt_options;
 
 void ctune_gbt_options_default(ctune_gbt_options *options); /* for a search: 60 trees of depth 5 or what measures best */

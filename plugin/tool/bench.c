@@ -7,15 +7,23 @@
  */
 #include "plugin/tool/tool.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RETRY_LIMIT_S 100.0
 
 static ctune_status measure_original(ctune_ctx *ctx, ctune_bench *b, const char *runner_path,
                                      const char *unit, ctune_run_result *result) {
-    ctune_status status = ctune_runner_create(ctx, runner_path, ctune_workdir_path(),
-                                              &b->source->compiler, &b->workload, &b->runner);
+    char folder[PATH_MAX]; /* several benches may be open at once */
+    int n = snprintf(folder, sizeof folder, "%s/%.64s-XXXXXX", ctune_workdir_path(), b->region->name);
+    if (n < 0 || (size_t)n >= sizeof folder || mkdtemp(folder) == NULL) {
+        return ctune_fail(ctx, CTUNE_EENV, "cannot make a working folder '%s': %s", folder,
+                          strerror(errno));
+    }
+    ctune_status status = ctune_runner_create(ctx, runner_path, folder, &b->source->compiler,
+                                              &b->workload, &b->runner);
     return status == CTUNE_OK ? ctune_runner_baseline(ctx, b->runner, ctune_text_get(&b->prelude),
                                                       unit, "ctune_original", result)
                               : status;

@@ -5,6 +5,7 @@
  * Each fresh entry with a schedule is compiled and run once against the original. One line an
  * entry.
  */
+#include "plugin/record/profile.h"
 #include "plugin/tool/tool.h"
 
 #include <stdlib.h>
@@ -53,17 +54,17 @@ static ctune_status run_entry(ctune_ctx *ctx, const ctune_bench *bench,
     return status;
 }
 
-/* The combination of sizes(...) that the entry was tuned for; the first when the clause lists it no
- * more. */
+/* The sizes that the entry was tuned for, whether the clause lists them or not; the clause's first when
+ * they are not the region's. */
 static ctune_status sized_of(ctune_ctx *ctx, const ctune_region *region,
                              const ctune_lock_entry *entry, ctune_sized *out) {
-    for (int which = 0; which < ctune_sized_count(region); which++) {
-        ctune_status status = ctune_sized_get(ctx, region, which, out);
-        if (status != CTUNE_OK || strcmp(out->text, entry->sizes) == 0) {
-            return status;
-        }
+    int64_t params[CTUNE_RUN_MAX_PARAMS];
+    if (region->n_params <= CTUNE_RUN_MAX_PARAMS &&
+        ctune_sizes_read(entry->sizes, region, params)) {
+        region = ctune_region_at(region, params);
     }
-    return ctune_sized_get(ctx, region, 0, out);
+    return region != NULL ? ctune_sized_get(ctx, region, 0, out)
+                          : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
 }
 
 static ctune_status check_entry(ctune_ctx *ctx, check_job *j, const ctune_region *region,

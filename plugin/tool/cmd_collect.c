@@ -13,35 +13,6 @@
 
 enum { DEFAULT_SAMPLES = 256 };
 
-/* "n=64,m=32" into the parameters of that name; the others keep theirs. The region gets an array of its own. */
-static ctune_status set_sizes(ctune_ctx *ctx, const char *text, ctune_region *region) {
-    ctune_param *params = CTUNE_NEW_ARRAY(region->arena, ctune_param, region->n_params + 1);
-    if (params == NULL) {
-        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
-    }
-    for (int i = 0; i < region->n_params; i++) {
-        params[i] = region->params[i];
-    }
-    region->params = params;
-    while (text != NULL && *text != '\0') {
-        size_t n_name = strcspn(text, "=");
-        char *end = NULL;
-        long long value = text[n_name] == '=' ? strtoll(text + n_name + 1, &end, 10) : 0;
-        if (value <= 0 || end == NULL || (*end != ',' && *end != '\0')) {
-            return ctune_fail(ctx, CTUNE_EUSAGE, "--sizes: '%s' is not good; like n=64,m=32", text);
-        }
-        for (int i = 0; i < region->n_params; i++) {
-            const char *name = region->params[i].name;
-            if (strlen(name) == n_name && memcmp(name, text, n_name) == 0) {
-                params[i].n_sizes = 1;
-                params[i].sizes[0] = value;
-            }
-        }
-        text = end + (*end == ',');
-    }
-    return CTUNE_OK;
-}
-
 static ctune_status sample(ctune_ctx *ctx, const ctune_options *options, ctune_job *job,
                            ctune_engine_result *result) {
     int64_t n = options->samples > 0 ? options->samples : DEFAULT_SAMPLES;
@@ -116,7 +87,7 @@ static int collect_regions(ctune_ctx *ctx, const ctune_options *options,
         if (region == NULL || !ctune_region_is_wanted(options, region)) {
             continue;
         }
-        ctune_status status = set_sizes(ctx, options->sizes, region);
+        ctune_status status = ctune_region_set_sizes(ctx, options->sizes, region);
         int n_sizes = status == CTUNE_OK ? ctune_sized_count(region) : 0;
         for (int which = 0; which < n_sizes && ctune_signal_get() == 0; which++) {
             status = collect_region(ctx, options, source, region, which, history);
@@ -140,6 +111,9 @@ int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options) {
         ctune_status status = ctune_source_open(ctx, options, options->words[i], &source);
         if (status == CTUNE_OK) {
             status = ctune_history_open(ctx, source.history_path, &history);
+        }
+        if (status == CTUNE_OK) {
+            status = ctune_history_facts_set(ctx, history, source.key, &source.facts);
         }
         code = ctune_exit_worse(code, status == CTUNE_OK
                                           ? collect_regions(ctx, options, &source, history)

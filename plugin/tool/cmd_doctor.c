@@ -1,8 +1,12 @@
 /*
  * ctune doctor: what this machine and installation can do. One line a fact; a missing necessity
  * makes the exit code 3.
+ *
+ * With --calibrate what a core does is measured first, and kept for the estimate and the models
+ * (search/records/machine.c).
  */
 #include "plugin/tool/tool.h"
+#include "runtime/calibrate.h"
 #include "runtime/counters.h"
 
 #include <limits.h>
@@ -70,6 +74,63 @@ static void print_machine(const ctune_target *target) {
     print_fact("target", text);
 }
 
+/* ---- calibration ----------------------------------------------------------------------------- */
+static void put_calibration(const ctune_calibration *c, ctune_target_facts *out) {
+    out->ghz = c->ghz;
+    out->fma_per_cycle = c->fma_per_cycle;
+    out->fma_f64_per_cycle = c->fma_f64_per_cycle;
+    out->fma_latency = c->fma_latency;
+    out->loads_per_cycle = c->loads_per_cycle;
+    out->stores_per_cycle = c->stores_per_cycle;
+    memcpy(out->bytes_per_cycle, c->bytes_per_cycle, sizeof out->bytes_per_cycle);
+    out->is_measured = true;
+}
+
+static ctune_status calibrate(ctune_ctx *ctx, const ctune_run_compiler *compiler,
+                              const ctune_target *target) {
+    ctune_calibration measured;
+    ctune_target_facts facts;
+    char path[PATH_MAX];
+    ctune_machine_path(target, path, sizeof path);
+    if (path[0] == '\0') {
+        return ctune_fail(ctx, CTUNE_EENV,
+                          "nowhere to keep a calibration: set CTUNE_MACHINE, XDG_CACHE_HOME or "
+                          "HOME");
+    }
+    ctune_target_facts_default(target, &facts);
+    ctune_status status = ctune_calibrate(ctx, compiler, target->vector_bytes, facts.cache_bytes,
+                                          ctune_workdir_path(), &measured);
+    if (status == CTUNE_OK) {
+        put_calibration(&measured, &facts);
+        status = ctune_machine_facts_write(ctx, path, &facts);
+    }
+    return status;
+}
+
+static void print_facts(ctune_ctx *ctx, const ctune_target *target) {
+    ctune_target_facts f;
+    char text[PATH_MAX], path[PATH_MAX];
+    ctune_machine_facts_get(ctx, target, &f);
+    ctune_machine_path(target, path, sizeof path);
+    print_fact("facts", f.is_measured
+                            ? path
+                            : "not measured: defaults; `ctune doctor --calibrate` measures them");
+    snprintf(text, sizeof text,
+             "%.2f GHz; a cycle: %g vector FMAs in f32, %g in f64, %g loads, %g stores; FMA "
+             "latency %g",
+             f.ghz, f.fma_per_cycle, f.fma_f64_per_cycle, f.loads_per_cycle, f.stores_per_cycle,
+             f.fma_latency);
+    print_fact("core", text);
+    double lanes_ghz = f.ghz * f.vector_bytes / 4;
+    snprintf(text, sizeof text, "%.0f GFLOP/s in f32, %.0f in f64, on one core",
+             2 * f.fma_per_cycle * lanes_ghz, f.fma_f64_per_cycle * lanes_ghz);
+    print_fact("peak", text);
+    snprintf(text, sizeof text, "L1 %.0f, L2 %.0f, L3 %.0f, memory %.1f GB/s",
+             f.bytes_per_cycle[0] * f.ghz, f.bytes_per_cycle[1] * f.ghz,
+             f.bytes_per_cycle[2] * f.ghz, f.bytes_per_cycle[3] * f.ghz);
+    print_fact("bandwidth", text);
+}
+
 static void print_counters(void) {
     ctune_text text;
     ctune_text_init(&text);
@@ -111,10 +172,15 @@ int ctune_cmd_doctor(ctune_ctx *ctx, const ctune_options *options) {
             check_compiler(ctx, &other, &unused);
         }
     }
+    if (works && ok && options->calibrate) {
+        status = calibrate(ctx, &chosen, &target);
+    }
     if (works) {
         print_machine(&target);
+        print_facts(ctx, &target);
     }
     print_counters();
     ctune_flags_clear(&flags);
-    return ok && works ? CTUNE_EXIT_OK : CTUNE_EXIT_ENV;
+    return ctune_exit_worse(ctune_report(ctx, status),
+                            ok && works ? CTUNE_EXIT_OK : CTUNE_EXIT_ENV);
 }

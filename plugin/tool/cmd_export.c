@@ -1,12 +1,14 @@
 /*
- * ctune export: the history as JSON lines; with --import, lines of another machine are merged in
- * instead.
+ * ctune export: the history as JSON lines, compressed when the output's name ends in .gz.
  */
 #include "plugin/tool/tool.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <zlib.h>
 
 typedef struct sink {
     ctune_text text;
@@ -16,10 +18,7 @@ typedef struct sink {
 static bool write_line(void *user, const char *line) {
     sink *out = user;
     ctune_text_append(&out->text, line);
-    size_t n = strlen(line);
-    if (n == 0 || line[n - 1] != '\n') {
-        ctune_text_append(&out->text, "\n");
-    }
+    ctune_text_append(&out->text, "\n");
     if (!out->is_file && out->text.len > (1u << 20)) {
         fwrite(out->text.data, 1, out->text.len, stdout);
         ctune_text_clear(&out->text);
@@ -42,18 +41,42 @@ static void history_path(const ctune_options *options, char *out, size_t size) {
     }
 }
 
-static ctune_status merge(ctune_ctx *ctx, ctune_history *history, const char *path) {
-    ctune_text text;
-    ctune_text_init(&text);
-    int n = 0;
-    ctune_status status = ctune_file_read(ctx, path, &text);
-    if (status == CTUNE_OK) {
-        status = ctune_history_import(ctx, history, ctune_text_get(&text), &n);
+/* gzip in memory, without name and time: the same history gives the same bytes. */
+static ctune_status compress_text(ctune_ctx *ctx, const ctune_text *in, ctune_text *out) {
+    enum { GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 9 };
+    z_stream z = {0};
+    if (in->len > UINT32_MAX || deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP_WINDOW,
+                                             MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory compressing");
     }
-    if (status == CTUNE_OK) {
-        fprintf(stderr, "ctune: %d records imported\n", n);
+    unsigned char buffer[65536];
+    z.next_in = (unsigned char *)in->data;
+    z.avail_in = (uInt)in->len;
+    int code = Z_OK;
+    while (code == Z_OK) {
+        z.next_out = buffer;
+        z.avail_out = sizeof buffer;
+        code = deflate(&z, Z_FINISH);
+        ctune_text_append_n(out, (const char *)buffer, sizeof buffer - z.avail_out);
     }
-    ctune_text_clear(&text);
+    deflateEnd(&z);
+    return code == Z_STREAM_END && !out->failed
+               ? CTUNE_OK
+               : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory compressing");
+}
+
+static ctune_status write_file(ctune_ctx *ctx, const char *path, const ctune_text *text) {
+    size_t n = strlen(path);
+    if (n < 3 || strcmp(path + n - 3, ".gz") != 0) {
+        return ctune_file_write(ctx, path, ctune_text_get(text), text->len);
+    }
+    ctune_text small;
+    ctune_text_init(&small);
+    ctune_status status = compress_text(ctx, text, &small);
+    if (status == CTUNE_OK) {
+        status = ctune_file_write(ctx, path, ctune_text_get(&small), small.len);
+    }
+    ctune_text_clear(&small);
     return status;
 }
 
@@ -66,7 +89,7 @@ static ctune_status export_all(ctune_ctx *ctx, const ctune_options *options,
         status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     if (status == CTUNE_OK && out.is_file) {
-        status = ctune_file_write(ctx, options->output, ctune_text_get(&out.text), out.text.len);
+        status = write_file(ctx, options->output, &out.text);
     } else if (status == CTUNE_OK) {
         fwrite(ctune_text_get(&out.text), 1, out.text.len, stdout);
     }
@@ -82,19 +105,12 @@ int ctune_cmd_export(ctune_ctx *ctx, const ctune_options *options) {
     }
     history_path(options, path, sizeof path);
     ctune_history *history = NULL;
-    ctune_status status = CTUNE_OK;
-    if (options->import == NULL && access(path, F_OK) != 0) {
-        status = ctune_fail(ctx, CTUNE_EENV, "no history at %s", path);
-    } else {
-        status = ctune_history_open(ctx, path, &history);
-    }
-    if (status == CTUNE_OK && options->import != NULL) {
-        status = merge(ctx, history, options->import);
-    } else if (status == CTUNE_OK) {
+    ctune_status status = access(path, F_OK) == 0
+                              ? ctune_history_open_readonly(ctx, path, &history)
+                              : ctune_fail(ctx, CTUNE_EENV, "no history at %s", path);
+    if (status == CTUNE_OK) {
         status = export_all(ctx, options, history);
     }
-    if (history != NULL) {
-        ctune_history_close(history);
-    }
+    ctune_history_close(history);
     return ctune_report(ctx, status);
 }

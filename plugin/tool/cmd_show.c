@@ -20,7 +20,7 @@ typedef struct show_job {
 
 static void report_entry(ctune_ctx *ctx, const show_job *j, ctune_entry_state state) {
     if (state == CTUNE_ENTRY_STALE || state == CTUNE_ENTRY_OTHER) {
-        ctune_entries_report(ctx, &j->source, j->region, state);
+        ctune_entries_report(ctx, &j->source, j->region, state, true);
     }
 }
 

@@ -35,6 +35,26 @@ static const ctune_command commands[] = {
      ".ctune/history.db."},
     {"collect", ctune_cmd_collect, 1u << 6, "FILE... [-p BUILD_DIR | -- COMPILER FLAGS]",
      "measure a sample of schedules into the history, to train a model on", NULL},
+    {"model", ctune_cmd_model, 1u << 7, "train|eval|replay|info FILE...",
+     "train a cost model on histories, see how well it ranks, say what it is",
+     "FILE is a history, its export, or (info) a model. eval without --model and --leave-one-out "
+     "ranks by the analytic\nestimate: what a model has to beat."},
+    {"record", ctune_cmd_record, 1u << 8, "-- PROGRAM ARGS... | CAPTURE...",
+     "run a program that was built to record its sizes, and keep them for tune",
+     "The program was built by a plugin in mode=record or from the output of `ctune apply --record`. "
+     "Exits as the program does.\nCAPTURE is a file that the program wrote with CTUNE_RECORD=CAPTURE "
+     "in its environment."},
+    {"import", ctune_cmd_import, 1u << 9, "FILE|-... [--history FILE]",
+     "records from elsewhere into the history",
+     "FILE is an export (JSON lines, also .gz) or another history. Records that are there already "
+     "are left out. Malformed lines\nare named and left out; the exit code is 2 then. Default: "
+     ".ctune/history.db."},
+    {"cc", ctune_cmd_cc, 1u << 10, "COMPILER ARGS...",
+     "run a compiler with the plugin: CC=\"ctune cc gcc\"",
+     "What does not compile C (linking, -E, --version, other languages) is passed on as it is. "
+     "Options stand before the compiler."},
+    {"flags", ctune_cmd_flags, 1u << 11, "clang|gcc",
+     "print the flags that load the plugin into a compiler", NULL},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
@@ -76,7 +96,7 @@ static int help(int argc, char **argv) {
         return CTUNE_EXIT_OK;
     }
     if (strcmp(argv[0], "env") == 0) {
-#define X(name, text) printf("%-14s %s\n", name, text);
+#define X(name, text) printf("%-16s %s\n", name, text);
         CTUNE_ENV_TABLE(X)
 #undef X
         return CTUNE_EXIT_OK;

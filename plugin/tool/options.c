@@ -20,6 +20,11 @@ enum {
     DOCTOR = 16,
     EXPORT = 32,
     COLLECT = 64,
+    MODEL = 128,
+    RECORD = 256,
+    IMPORT = 512,
+    CC = 1024,
+    FLAGS = 2048,
     SOURCES = TUNE | APPLY | SHOW | CHECK | COLLECT
 };
 
@@ -38,11 +43,11 @@ static const option_row rows[] = {
      "search time for each region: 90s, 2m, 1h (tune: default 60s)"},
     {"trials", TUNE, VALUE_COUNT, "N", AT(trials),
      "stop after N candidates (no time limit unless --budget, too)"},
-    {"samples", COLLECT, VALUE_COUNT, "N", AT(samples),
-     "schedules to measure for each region and size (default 256)"},
-    {"sizes", COLLECT, VALUE_TEXT, "n=64,m=32", AT(sizes),
+    {"samples", COLLECT | MODEL, VALUE_COUNT, "N", AT(samples),
+     "collect: schedules of each region and size (default 256); replay: tasks (default 32)"},
+    {"sizes", TUNE | COLLECT, VALUE_TEXT, "n=64,m=32", AT(sizes),
      "values of parameters in place of those of the pragma"},
-    {"seed", TUNE | CHECK | COLLECT, VALUE_SEED, "N", AT(seed),
+    {"seed", TUNE | CHECK | COLLECT | MODEL, VALUE_SEED, "N", AT(seed),
      "of the search and of the input data (default 1)"},
     {"strategy", TUNE, VALUE_TEXT, "NAME", AT(strategy), "anneal (default) or random"},
     {"batch", TUNE, VALUE_COUNT, "N", AT(batch), "candidates compiled together (default 16)"},
@@ -52,7 +57,29 @@ static const option_row rows[] = {
      "one run of one candidate (default 10s)"},
     {"json", TUNE | CHECK, VALUE_FLAG, NULL, AT(json),
      "one JSON object a region on standard output"},
-    {"o", APPLY | EXPORT, VALUE_TEXT, "OUT", AT(output), "write here, not to standard output"},
+    {"predict", TUNE, VALUE_FLAG, NULL, AT(predict),
+     "measure nothing: the schedules that the model thinks best"},
+    {"model", TUNE | MODEL, VALUE_TEXT, "FILE", AT(model),
+     "cost model (tune: default the one installed with ctune)"},
+    {"no-transfer", TUNE, VALUE_FLAG, NULL, AT(no_transfer),
+     "learn from this search alone, without a trained model"},
+    {"objective", MODEL, VALUE_TEXT, "rank|regression", AT(objective),
+     "what is trained (default rank)"},
+    {"trees", MODEL, VALUE_COUNT, "N", AT(trees), "trees to train (default 400)"},
+    {"depth", MODEL, VALUE_COUNT, "N", AT(depth), "depth of a tree (default 7)"},
+    {"features", MODEL, VALUE_TEXT, "[-]GROUP,...", AT(features),
+     "train on these groups of features; with - on all but these"},
+    {"without", MODEL, VALUE_TEXT, "KERNEL,...", AT(without),
+     "train on all kernels but these"},
+    {"leave-one-out", MODEL, VALUE_FLAG, NULL, AT(leave_one_out),
+     "eval: train one model per kernel on all others, rank the one left out"},
+    {"o", APPLY | EXPORT | MODEL, VALUE_TEXT, "OUT", AT(output), "write here, not to standard output"},
+    {"record", APPLY, VALUE_FLAG, NULL, AT(record),
+     "put no schedules in: make each nest record its sizes and time"},
+    {"profile", TUNE | RECORD, VALUE_TEXT, "FILE", AT(profile),
+     "recorded sizes (default: .ctune/profile beside the source)"},
+    {"no-profile", TUNE, VALUE_FLAG, NULL, AT(no_profile),
+     "tune the sizes of the pragma, not the recorded ones"},
     {"in-place", APPLY, VALUE_FLAG, NULL, AT(in_place),
      "rewrite FILE itself (without #line directives)"},
     {"undo", APPLY, VALUE_FLAG, NULL, AT(undo), "take an earlier rewriting out"},
@@ -63,15 +90,21 @@ static const option_row rows[] = {
      "schedule to show, one primitive a line"},
     {"no-run", CHECK, VALUE_FLAG, NULL, AT(no_run), "look at the entries only"},
     {"region", SOURCES, VALUE_TEXT, "NAME", AT(region), "only this region"},
-    {"lock", SOURCES, VALUE_TEXT, "FILE", AT(lock),
+    {"mode", CC | FLAGS, VALUE_TEXT, "MODE", AT(mode),
+     "lock (default), predict, off or record: what the plugin does"},
+    {"report", CC | FLAGS, VALUE_TEXT, "remarks|FILE", AT(report),
+     "the plugin's remarks in the compiler's output, or JSON lines"},
+    {"lock", SOURCES | CC | FLAGS, VALUE_TEXT, "FILE", AT(lock),
      "lock file (default: ctune.lock beside the source)"},
-    {"history", TUNE | EXPORT | COLLECT, VALUE_TEXT, "FILE", AT(history),
+    {"history", TUNE | EXPORT | COLLECT | IMPORT, VALUE_TEXT, "FILE", AT(history),
      "history (default: .ctune/history.db beside the source)"},
-    {"import", EXPORT, VALUE_TEXT, "FILE|-", AT(import),
-     "merge JSON lines into the history; exports nothing"},
+    {"here", IMPORT, VALUE_FLAG, NULL, AT(here),
+     "measured on this machine: targets of the history without facts get those of this machine"},
+    {"calibrate", DOCTOR, VALUE_FLAG, NULL, AT(calibrate),
+     "measure clock, vector units and memory first (2 s), and keep the figures"},
     {"p", SOURCES, VALUE_TEXT, "BUILD_DIR", AT(build_dir),
      "flags from BUILD_DIR/compile_commands.json"},
-    {"quiet", SOURCES, VALUE_FLAG, NULL, AT(quiet), "no progress, remarks and notes"},
+    {"quiet", SOURCES | RECORD, VALUE_FLAG, NULL, AT(quiet), "no progress, remarks and notes"},
     {"help", ~0u, VALUE_FLAG, NULL, AT(help), "this text"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -205,6 +238,10 @@ ctune_status ctune_options_parse(ctune_ctx *ctx, const ctune_command *command, i
         }
         if (argv[i][0] == '-' && argv[i][1] != '\0') {
             status = take_option(ctx, command, argc, argv, &i, out);
+        } else if (command->bit == CC) { /* the rest is the compiler's */
+            out->n_compiler = argc - i;
+            out->compiler = argv + i;
+            break;
         } else if (out->n_words == CTUNE_MAX_WORDS) {
             status = ctune_fail(ctx, CTUNE_EUSAGE, "more than %d files", CTUNE_MAX_WORDS);
         } else {

@@ -4,7 +4,9 @@
 #include "plugin/tool/tool.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void ctune_time_print(double ns, char *out, size_t size) {
     static const struct {
@@ -47,8 +49,9 @@ void ctune_outcome_print(const ctune_outcome *o, const char *lock_path, FILE *fi
                  o->is_bounded ? "within bound" : "identical");
         print_time_line("tuned", o->tuned_ns, o->flops, more, file);
     }
-    fprintf(file, "  %-9s %d (%d failed, %d from the history) in %.0f s\n", "trials", o->n_trials,
+    fprintf(file, "  %-9s %d (%d failed, %d from the history) in %.0f s", "trials", o->n_trials,
             o->n_failed, o->n_known, o->seconds);
+    fprintf(file, "%s\n", strcmp(o->end, "no-gain") == 0 ? ", no gain expected" : "");
     fprintf(file, "  %-9s %s\n", "lock", lock_path);
 }
 
@@ -57,7 +60,10 @@ void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source
     cJSON_AddStringToObject(root, "file", o->file);
     cJSON_AddNumberToObject(root, "line", o->line);
     cJSON_AddStringToObject(root, "region", o->region);
-    cJSON_AddStringToObject(root, "status", o->is_original ? "original" : "tuned");
+    cJSON_AddStringToObject(root, "status",
+                            o->is_predicted  ? "predicted"
+                            : o->is_original ? "original"
+                                             : "tuned");
     cJSON_AddStringToObject(root, "sizes", o->sizes);
     cJSON_AddNumberToObject(root, "original_ns", o->original_ns);
     cJSON_AddNumberToObject(root, "tuned_ns", o->tuned_ns);
@@ -71,6 +77,16 @@ void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source
     cJSON_AddNumberToObject(root, "failed", o->n_failed);
     cJSON_AddNumberToObject(root, "known", o->n_known);
     cJSON_AddNumberToObject(root, "seconds", o->seconds);
+    cJSON_AddNumberToObject(root, "model_share", o->model_share);
+    if (isfinite(o->model_accuracy)) {
+        cJSON_AddNumberToObject(root, "model_accuracy", o->model_accuracy);
+    }
+    if (isfinite(o->estimate_accuracy)) {
+        cJSON_AddNumberToObject(root, "estimate_accuracy", o->estimate_accuracy);
+    }
+    if (o->end != NULL) {
+        cJSON_AddStringToObject(root, "end", o->end);
+    }
     cJSON_AddStringToObject(root, "schedule", o->schedule != NULL ? o->schedule : "");
     cJSON_AddStringToObject(root, "lock", source->lock_path);
     cJSON_AddStringToObject(root, "target", source->key);

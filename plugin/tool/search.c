@@ -1,23 +1,36 @@
 /*
- * One search: a region at one combination of sizes.
+ * One search: see search.h.
  *
- * In: an opened source, a region, a history. Out: ctune_outcome: the schedule to write into the
- * lock, or "" when the original stays. Steps: the original is measured; the engine searches with
- * the measurer; the best candidates, made anew from their schedule text (what `apply` will do),
- * meet the original in an interleaved final; the winner must beat it beyond noise.
+ * open: the original is measured, the space made, the model set up, the engine created with what the
+ * history knows. step: the engine measures batches. finish: the best candidates meet the original.
  */
-#include "plugin/tool/job.h"
+#include "plugin/tool/search.h"
+
+#include "costmodel/gbt/gbt.h"
+#include "plugin/predict/predict.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SEARCHED = 4, MAX_FINALISTS = MAX_SEARCHED + 2 };
+enum { MAX_SEARCHED = CTUNE_MAX_FINALISTS - 2 };
 
-/* A winner's median must be this much below the original's of the same rounds. */
-#define MIN_GAIN 1.02
 #define DEFAULT_BUDGET_S 60.0
-#define FINAL_S 4.0
 
+struct ctune_search {
+    const ctune_search_shared *shared;
+    const ctune_source *source;
+    const ctune_region *region; /* with all its sizes */
+    ctune_job job;
+    ctune_model model; /* owned when it has a destroy */
+    ctune_nest_features features;
+    ctune_engine *engine; /* NULL: a fixed schedule, nothing to search */
+    ctune_engine_result result;
+    ctune_progress progress;
+    double seconds; /* in open and steps */
+    double flops;
+};
+
+/* ---- engine ---------------------------------------------------------------------------------- */
 static ctune_strategy strategy_of(const char *name) {
 #define X(id, word, help)                                                                          \
     if (name != NULL && strcmp(name, word) == 0) {                                                 \
@@ -25,78 +38,150 @@ static ctune_strategy strategy_of(const char *name) {
     }
     CTUNE_STRATEGY_TABLE(X)
 #undef X
-    return CTUNE_STRATEGY_ANNEAL;
+    return CTUNE_STRATEGY_GBT;
 }
 
-static ctune_status search(ctune_ctx *ctx, const ctune_options *options, ctune_measure *m,
-                           const char *label, double used_s, ctune_engine_result *result) {
-    double budget_s = options->budget_s > 0 ? options->budget_s
-                      : options->trials > 0 ? 0
-                                            : DEFAULT_BUDGET_S;
-    budget_s *= m->bench->region->weight > 0 ? m->bench->region->weight : 1;
-    if (budget_s > 0) { /* the original's measurement is part of the budget */
-        budget_s = budget_s - used_s > 0.1 * budget_s ? budget_s - used_s : 0.1 * budget_s;
+/* The original's measurement is part of the budget. */
+static double budget_of(const ctune_search *s) {
+    const ctune_options *o = s->shared->options;
+    double budget_s = o->budget_s > 0 ? o->budget_s : o->trials > 0 ? 0 : DEFAULT_BUDGET_S;
+    if (!s->shared->is_timed || budget_s == 0) {
+        return 0;
     }
-    ctune_progress progress = {.is_on = !options->quiet,
-                               .label = label,
-                               .start_ns = ctune_now_ns(),
-                               .budget_s = budget_s,
-                               .max_trials = (int)options->trials};
-    ctune_engine_options engine = {.strategy = strategy_of(options->strategy),
-                                   .seed = (uint64_t)options->seed,
-                                   .max_trials = (int)options->trials,
-                                   .budget_s = budget_s,
-                                   .batch = options->batch > 0 ? (int)options->batch : 16,
-                                   .epsilon = 0.05,
-                                   .progress = ctune_progress_update,
-                                   .progress_user = &progress};
-    if (engine.batch > CTUNE_MEASURE_BATCH) {
-        engine.batch = CTUNE_MEASURE_BATCH;
+    return budget_s - s->seconds > 0.1 * budget_s ? budget_s - s->seconds : 0.1 * budget_s;
+}
+
+static ctune_status make_model(ctune_ctx *ctx, ctune_search *s) {
+    const ctune_forest *global = s->shared->global;
+    unsigned groups = global != NULL ? global->feature_groups : CTUNE_FEATURE_ALL;
+    ctune_gbt_options options;
+    ctune_gbt_options_default(&options);
+    options.seed = (uint64_t)s->shared->options->seed;
+    ctune_nest_features_init(&s->features, s->source, groups);
+    return ctune_gbt_model_create(ctx, global, ctune_feature_count(groups), &options, &s->model);
+}
+
+static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
+    const ctune_options *o = s->shared->options;
+    const ctune_bench *bench = &s->job.bench;
+    ctune_engine_options options;
+    ctune_engine_options_default(&options);
+    options.strategy = strategy_of(o->strategy);
+    options.seed = (uint64_t)o->seed;
+    options.max_trials = (int)o->trials;
+    options.budget_s = budget_of(s);
+    options.batch = o->batch > 0 ? (int)o->batch : 0;
+    options.patience_trials = o->trials > 0 ? 0 : -1;
+    if (options.batch > CTUNE_MEASURE_BATCH) {
+        options.batch = CTUNE_MEASURE_BATCH;
     }
-    ctune_measurer measurer = {m, ctune_measure_submit, ctune_measure_collect};
-    ctune_status status = ctune_engine_run(ctx, m->space, &m->bench->source->machine, &measurer,
-                                           &engine, m->bench->original_ns, result);
-    ctune_progress_clear(&progress);
+    s->progress = (ctune_progress){.is_on = !o->quiet,
+                                   .label = bench->region->name,
+                                   .start_ns = ctune_now_ns(),
+                                   .budget_s = options.budget_s,
+                                   .max_trials = options.max_trials};
+    options.progress = ctune_progress_update;
+    options.progress_user = &s->progress;
+    ctune_status status = CTUNE_OK;
+    if (options.strategy == CTUNE_STRATEGY_GBT) {
+        status = make_model(ctx, s);
+        options.model = &s->model;
+        options.features = ctune_nest_features_get;
+        options.features_user = &s->features;
+    }
+    ctune_measurer measurer = {s->job.measure, ctune_measure_submit, ctune_measure_collect};
+    return status == CTUNE_OK
+               ? ctune_engine_create(ctx, s->job.space, &s->source->machine, &measurer, &options,
+                                     bench->original_ns, &s->engine)
+               : status;
+}
+
+ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_search_shared *shared,
+                               const ctune_source *source, const ctune_region *region, int which,
+                               ctune_history *history, ctune_search **out) {
+    int64_t start_ns = ctune_now_ns();
+    *out = NULL;
+    ctune_search *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    s->shared = shared;
+    s->source = source;
+    s->region = region;
+    double terms;
+    ctune_status status = ctune_job_open(ctx, shared->options, source, region, which, &s->job);
+    if (status == CTUNE_OK) {
+        s->flops = ctune_flops_count(ctx, s->job.bench.region, &terms);
+    }
+    if (status == CTUNE_OK && region->schedule == NULL) {
+        status = ctune_job_prepare(ctx, shared->options, history, &s->job);
+        s->seconds = (double)(ctune_now_ns() - start_ns) * 1e-9;
+        if (status == CTUNE_OK) {
+            status = make_engine(ctx, s);
+        }
+    }
+    s->seconds = (double)(ctune_now_ns() - start_ns) * 1e-9;
+    if (status != CTUNE_OK) {
+        ctune_search_close(s);
+        return status;
+    }
+    *out = s;
+    return CTUNE_OK;
+}
+
+ctune_status ctune_search_step(ctune_ctx *ctx, ctune_search *search, double slice_s,
+                               bool *is_over) {
+    *is_over = true;
+    if (search->engine == NULL || ctune_signal_get() != 0) {
+        return CTUNE_OK;
+    }
+    int64_t start_ns = ctune_now_ns();
+    ctune_status status = ctune_engine_step(ctx, search->engine, slice_s, is_over);
+    ctune_engine_get(search->engine, &search->result);
+    search->seconds += (double)(ctune_now_ns() - start_ns) * 1e-9;
+    ctune_progress_clear(&search->progress);
+    *is_over = *is_over || ctune_signal_get() != 0;
     return status;
 }
 
-/* ---- final ---------------------------------------------------------------------------------- */
-typedef struct finalist {
-    char *schedule, *unit; /* owned */
-    char name[32];
-    double estimate_ns; /* from the search */
-} finalist;
-
-typedef struct finals {
-    int n;
-    finalist entry[MAX_FINALISTS];
-} finals;
-
-/* Emitted from the schedule's text, as `apply` will do it. False when it cannot be; a duplicate
- * counts as added. */
-static bool add_finalist(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
-                         finals *f) {
-    for (int i = 0; i < f->n; i++) {
-        if (strcmp(f->entry[i].schedule, schedule) == 0) {
-            return true;
-        }
-    }
-    finalist *out = &f->entry[f->n];
-    ctune_text text;
-    ctune_text_init(&text);
-    snprintf(out->name, sizeof out->name, "ctune_final_%d", f->n);
-    bool ok = ctune_bench_emit(ctx, bench, schedule, out->name, &text) == CTUNE_OK && !text.failed;
-    if (ok) {
-        out->schedule = strdup(schedule);
-        out->unit = strdup(ctune_text_get(&text));
-        out->estimate_ns = ns;
-        ok = out->schedule != NULL && out->unit != NULL;
-        f->n++; /* owned by f from here, whole or not */
-    }
-    ctune_text_clear(&text);
-    return ok;
+double ctune_search_original_ns(const ctune_search *search) {
+    return search->job.bench.original_ns;
 }
 
+double ctune_search_best_ns(const ctune_search *search) {
+    double original_ns = search->job.bench.original_ns;
+    const ctune_engine_result *r = &search->result;
+    return r->n_best > 0 && r->best[0].result.best_ns < original_ns ? r->best[0].result.best_ns
+                                                                   : original_ns;
+}
+
+double ctune_search_flops(const ctune_search *search) {
+    return search->flops;
+}
+
+uint64_t ctune_search_workload(const ctune_search *search) {
+    return ctune_workload_key(search->region, NULL);
+}
+
+void ctune_search_rest(ctune_search *search) {
+    ctune_runner_rest(search->job.bench.runner);
+}
+
+void ctune_search_close(ctune_search *search) {
+    if (search == NULL) {
+        return;
+    }
+    if (search->engine != NULL) {
+        ctune_engine_destroy(search->engine);
+    }
+    if (search->model.destroy != NULL) {
+        search->model.destroy(search->model.self);
+    }
+    ctune_job_close(&search->job);
+    free(search);
+}
+
+/* ---- finish ---------------------------------------------------------------------------------- */
 static void warn_lost(ctune_ctx *ctx, const ctune_bench *bench) {
     ctune_diag_send(
         ctx, &(ctune_diag){.severity = CTUNE_WARNING,
@@ -107,10 +192,10 @@ static void warn_lost(ctune_ctx *ctx, const ctune_bench *bench) {
                            .hint = "a measured schedule does not apply again: please report"});
 }
 
-static void add_searched(ctune_ctx *ctx, const ctune_bench *bench, const ctune_space *space,
-                         const ctune_engine_result *result, finals *f) {
-    for (int i = 0; i < result->n_best && i < MAX_SEARCHED; i++) {
-        const ctune_trial *trial = &result->best[i];
+static void add_searched(ctune_ctx *ctx, const ctune_search *s, ctune_final *final) {
+    const ctune_bench *bench = &s->job.bench;
+    for (int i = 0; i < s->result.n_best && i < MAX_SEARCHED; i++) {
+        const ctune_trial *trial = &s->result.best[i];
         if (trial->result.outcome != CTUNE_RUN_OK ||
             trial->result.best_ns > 1.1 * bench->original_ns) {
             continue;
@@ -119,10 +204,11 @@ static void add_searched(ctune_ctx *ctx, const ctune_bench *bench, const ctune_s
         ctune_text text;
         ctune_schedule_init(&schedule);
         ctune_text_init(&text);
-        if (ctune_space_schedule(ctx, space, &trial->point, &schedule) == CTUNE_OK) {
+        if (ctune_space_schedule(ctx, s->job.space, &trial->point, &schedule) == CTUNE_OK) {
             ctune_text_append(&text, bench->program->round_products ? "round_products\n" : "");
             ctune_schedule_print(&schedule, &text);
-            if (!add_finalist(ctx, bench, ctune_text_get(&text), trial->result.best_ns, f)) {
+            if (!ctune_final_add(ctx, bench, ctune_text_get(&text), trial->result.best_ns,
+                                 final)) {
                 warn_lost(ctx, bench);
             }
         }
@@ -131,155 +217,77 @@ static void add_searched(ctune_ctx *ctx, const ctune_bench *bench, const ctune_s
     }
 }
 
-static int final_rounds(const ctune_options *options, const ctune_bench *bench, const finals *f) {
-    if (options->rounds > 0) {
-        return (int)options->rounds;
-    }
-    double round_ns = bench->original_ns;
-    for (int i = 0; i < f->n; i++) {
-        round_ns += f->entry[i].estimate_ns;
-    }
-    double rounds = FINAL_S * 1e9 / (round_ns + 1e6);
-    return rounds < 3 ? 3 : rounds > 25 ? 25 : (int)rounds;
+/* What the lock has now: it must not be lost to a shorter search. */
+static const char *incumbent_of(const ctune_lock *lock, const ctune_search *s) {
+    const ctune_lock_entry *entry = ctune_lock_find(lock, s->source->base, s->region->name,
+                                                    s->source->key, s->job.sized.text);
+    bool is_usable = entry != NULL && entry->workload == ctune_workload_key(s->region, NULL) &&
+                     entry->schedule[0] != '\0';
+    return is_usable ? entry->schedule : NULL;
 }
 
-static ctune_status run_final(ctune_ctx *ctx, const ctune_options *options,
-                              const ctune_bench *bench, finals *f, ctune_outcome *out) {
-    const char *units[MAX_FINALISTS], *names[MAX_FINALISTS];
-    ctune_run_result results[MAX_FINALISTS];
-    for (int i = 0; i < f->n; i++) {
-        units[i] = f->entry[i].unit;
-        names[i] = f->entry[i].name;
+static ctune_status finalists(ctune_ctx *ctx, ctune_search *s, const ctune_lock *lock,
+                              ctune_final *final) {
+    const ctune_bench *bench = &s->job.bench;
+    const ctune_known *known = &s->job.known;
+    const char *incumbent = incumbent_of(lock, s);
+    if (s->region->schedule != NULL) { /* a schedule("...") clause only meets the original */
+        return ctune_final_add(ctx, bench, s->region->schedule, bench->original_ns, final)
+                   ? CTUNE_OK
+                   : CTUNE_EREFUSED;
     }
-    ctune_status status =
-        ctune_runner_final(ctx, bench->runner, ctune_text_get(&bench->prelude), units, names, f->n,
-                           final_rounds(options, bench, f), results);
-    if (status != CTUNE_OK) {
-        return status;
+    add_searched(ctx, s, final);
+    if (known->best_schedule != NULL) {
+        (void)ctune_final_add(ctx, bench, known->best_schedule,
+                              known->best_ratio * bench->original_ns, final);
     }
-    int best = -1;
-    for (int i = 0; i < f->n; i++) {
-        const ctune_run_result *r = &results[i];
-        if (r->outcome != CTUNE_RUN_OK) {
-            continue;
-        }
-        out->original_ns = r->original_ns > 0 ? r->original_ns : out->original_ns;
-        if (r->median_ns * MIN_GAIN < r->original_ns &&
-            (best < 0 || r->median_ns < results[best].median_ns)) {
-            best = i;
-        }
-    }
-    out->tuned_ns = out->original_ns;
-    if (best >= 0) {
-        out->original_ns = results[best].original_ns;
-        out->tuned_ns = results[best].median_ns;
-        out->is_original = false;
-        free(out->schedule);
-        out->schedule = f->entry[best].schedule;
-        f->entry[best].schedule = NULL;
+    if (incumbent != NULL) {
+        (void)ctune_final_add(ctx, bench, incumbent, bench->original_ns, final);
     }
     return CTUNE_OK;
 }
 
-static ctune_status decide(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,
-                           finals *f, ctune_outcome *out) {
-    out->schedule = strdup("");
-    out->is_original = true;
-    out->tuned_ns = out->original_ns;
-    if (out->schedule == NULL) {
-        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
-    }
-    return f->n > 0 ? run_final(ctx, options, bench, f, out) : CTUNE_OK;
+static void set_outcome(const ctune_search *s, ctune_outcome *out) {
+    const ctune_engine_result *r = &s->result;
+    const ctune_bench *bench = &s->job.bench;
+    *out = (ctune_outcome){.file = s->source->file,
+                           .line = s->region->line,
+                           .region = s->region->name,
+                           .original_ns = bench->original_ns,
+                           .tuned_ns = bench->original_ns,
+                           .flops = s->flops,
+                           .n_trials = s->engine != NULL ? r->n_trials : 1,
+                           .n_failed = r->n_failed,
+                           .n_known = s->job.measure != NULL ? s->job.measure->n_known : 0,
+                           .is_bounded = bench->workload.bound_terms > 0,
+                           .is_stopped = ctune_signal_get() != 0,
+                           .model_share = r->total_s > 0 ? r->model_s / r->total_s : 0,
+                           .model_accuracy = r->model_accuracy,
+                           .estimate_accuracy = r->estimate_accuracy,
+                           .end = ctune_engine_end_name(r->end)};
+    memcpy(out->sizes, s->job.sized.text, sizeof out->sizes);
 }
 
-static void clear_finals(finals *f) {
-    for (int i = 0; i < f->n; i++) {
-        free(f->entry[i].schedule);
-        free(f->entry[i].unit);
-    }
-}
-
-/* ---- one region ----------------------------------------------------------------------------- */
-/* With a schedule("...") clause there is nothing to search: it only meets the original. */
-static ctune_status run_fixed(ctune_ctx *ctx, const ctune_options *options,
-                              const ctune_bench *bench, ctune_outcome *out) {
-    finals f = {0};
-    out->n_trials = 1;
-    ctune_status status = CTUNE_EREFUSED;
-    if (add_finalist(ctx, bench, bench->region->schedule, bench->original_ns, &f)) {
-        status = decide(ctx, options, bench, &f, out);
-    }
-    clear_finals(&f);
-    return status;
-}
-
-static ctune_status run_search(ctune_ctx *ctx, const ctune_options *options, ctune_job *job,
-                               const char *incumbent, double used_s, ctune_outcome *out) {
-    const ctune_bench *bench = &job->bench;
-    ctune_engine_result *result = calloc(1, sizeof *result);
-    if (result == NULL) {
-        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
-    }
-    ctune_status status = search(ctx, options, job->measure, bench->region->name, used_s, result);
-    out->n_trials = result->n_trials;
-    out->n_failed = result->n_failed;
-    out->n_known = job->measure->n_known;
-    out->is_stopped = ctune_signal_get() != 0;
-    if (status == CTUNE_OK && !out->is_stopped) {
-        finals f = {0};
-        add_searched(ctx, bench, job->space, result, &f);
-        if (job->known.best_schedule != NULL) {
-            (void)add_finalist(ctx, bench, job->known.best_schedule,
-                               job->known.best_ratio * bench->original_ns, &f);
-        }
-        if (incumbent != NULL && incumbent[0] != '\0') {
-            (void)add_finalist(ctx, bench, incumbent, bench->original_ns, &f);
-        }
-        status = decide(ctx, options, bench, &f, out);
-        clear_finals(&f);
-    }
-    free(result);
-    return status;
-}
-
-/* What the lock has now: it must not be lost to a shorter search. */
-static const char *incumbent_of(const ctune_lock *lock, const ctune_source *source,
-                                const ctune_region *region, const char *sizes) {
-    const ctune_lock_entry *entry =
-        ctune_lock_find(lock, source->base, region->name, source->key, sizes);
-    return entry != NULL && entry->workload == ctune_workload_key(region, NULL) ? entry->schedule
-                                                                                : NULL;
-}
-
-ctune_status ctune_search_run(ctune_ctx *ctx, const ctune_options *options,
-                              const ctune_source *source, const ctune_region *region, int which,
-                              ctune_history *history, const ctune_lock *lock, ctune_outcome *out) {
+ctune_status ctune_search_finish(ctune_ctx *ctx, ctune_search *search, const ctune_lock *lock,
+                                 ctune_outcome *out) {
     int64_t start_ns = ctune_now_ns();
-    memset(out, 0, sizeof *out);
-    out->file = source->file;
-    out->line = region->line;
-    out->region = region->name;
-    ctune_job job;
-    ctune_status status = ctune_job_open(ctx, options, source, region, which, &job);
-    memcpy(out->sizes, job.sized.text, sizeof out->sizes);
-    if (status == CTUNE_OK) {
-        double terms;
-        out->original_ns = out->tuned_ns = job.bench.original_ns;
-        out->is_bounded = job.bench.workload.bound_terms > 0;
-        out->flops = ctune_flops_count(ctx, job.bench.region, &terms);
+    ctune_final final = {0};
+    ctune_status status = CTUNE_OK;
+    if (search->engine != NULL && ctune_signal_get() == 0) {
+        status = ctune_engine_drain(ctx, search->engine);
+        ctune_engine_get(search->engine, &search->result);
     }
-    if (status == CTUNE_OK && region->schedule != NULL) {
-        status = run_fixed(ctx, options, &job.bench, out);
-    } else if (status == CTUNE_OK) {
-        status = ctune_job_prepare(ctx, options, history, &job);
-        double used_s = (double)(ctune_now_ns() - start_ns) * 1e-9;
-        if (status == CTUNE_OK) {
-            status = run_search(ctx, options, &job,
-                                incumbent_of(lock, source, region, job.sized.text), used_s, out);
-        }
+    set_outcome(search, out);
+    if (status == CTUNE_OK && !out->is_stopped) {
+        status = finalists(ctx, search, lock, &final);
     }
-    out->is_stopped = out->is_stopped || ctune_signal_get() != 0;
-    ctune_job_close(&job);
-    out->seconds = (double)(ctune_now_ns() - start_ns) * 1e-9;
+    if (status == CTUNE_OK && !out->is_stopped) {
+        status =
+            ctune_final_run(ctx, search->shared->options, &search->job.bench, &final, out);
+        out->is_stopped = ctune_signal_get() != 0;
+    }
+    ctune_final_clear(&final);
+    search->seconds += (double)(ctune_now_ns() - start_ns) * 1e-9;
+    out->seconds = search->seconds;
     return status;
 }

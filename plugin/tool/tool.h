@@ -8,10 +8,8 @@
 #ifndef CTUNE_PLUGIN_TOOL_TOOL_H
 #define CTUNE_PLUGIN_TOOL_TOOL_H
 
-#include "plugin/extract/extract.h"
-#include "search/emit/emit.h"
+#include "plugin/transform/entries.h"
 #include "search/engine/engine.h"
-#include "search/records/records.h"
 
 #include <stdio.h>
 
@@ -39,7 +37,11 @@ enum {
 #define CTUNE_ENV_TABLE(X)                                                                         \
     X("CTUNE_RUNNER", "path of the ctune-runner executable")                                       \
     X("CTUNE_CC", "compiler when none is named; default clang-19, else clang, gcc, cc")            \
+    X("CTUNE_RECORD", "file that a program built in mode=record appends its sizes to")             \
+    X("CTUNE_MACHINE", "calibration of this machine; default "                                     \
+                       "$XDG_CACHE_HOME/ctune/machine-CPU-ISA.txt; empty: none")                   \
     X("CTUNE_KEEP", "1: keep the working folder with the candidates' C and objects, and name it")  \
+    X("CTUNE_PLUGIN_DIR", "folder of the compiler plugins for `ctune cc` and `ctune flags`")         \
     X("TMPDIR", "where working folders are made; default /tmp")
 
 /* ---- options -------------------------------------------------------------------------------- */
@@ -54,10 +56,13 @@ typedef struct ctune_options {
     bool has_dashes; /* -- was given */
     double budget_s; /* 0 = not given */
     int64_t trials;  /* 0 = not given */
-    int64_t seed, batch, rounds, samples;
+    int64_t seed, batch, rounds, samples, trees, depth;
     double time_limit_s;
-    const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *import, *sizes;
+    const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
+    const char *model, *objective, *without, *features, *profile;
+    const char *mode, *report;
     bool quiet, verbose, json, in_place, any_target, undo, no_line, no_run, help;
+    bool calibrate, here, leave_one_out, predict, no_transfer, record, no_profile;
 } ctune_options;
 
 /* Commands: function, name, operands, help. main.c. */
@@ -76,7 +81,12 @@ int ctune_cmd_show(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_check(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_doctor(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_export(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_import(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_cc(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_flags(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_model(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_record(ctune_ctx *ctx, const ctune_options *options);
 
 /* Words after the command's name. EUSAGE with words in ctx->error. */
 CTUNE_MUST_USE ctune_status ctune_options_parse(ctune_ctx *ctx, const ctune_command *command,
@@ -91,22 +101,9 @@ int ctune_exit_worse(int a, int b);
 int ctune_report(const ctune_ctx *ctx, ctune_status status);
 
 /* ---- compiler words ------------------------------------------------------------------------- */
-/* The user's compile of one file. Owner: the struct, ctune_flags_clear. */
-typedef struct ctune_flags {
-    ctune_arena *arena;
-    const char *compiler; /* "clang-19" */
-    int n_extract;        /* for libclang: what the front end needs */
-    const char **extract;
-    int n_run; /* for candidates and the target: what changes code */
-    const char **run;
-    const char *note; /* what was assumed, for the user; NULL = nothing */
-} ctune_flags;
-
 /* From the words after --, or -p's compile_commands.json, or the default. */
 CTUNE_MUST_USE ctune_status ctune_flags_get(ctune_ctx *ctx, const ctune_options *options,
                                             const char *file, ctune_flags *out);
-void ctune_flags_clear(ctune_flags *flags);
-bool ctune_flags_is_compiler(const char *word); /* does the word name a C compiler? */
 /* Is there a program of this name on PATH (or at this path)? */
 bool ctune_program_exists(const char *name);
 
@@ -118,37 +115,13 @@ CTUNE_MUST_USE ctune_status ctune_database_find(ctune_ctx *ctx, ctune_arena *are
                                                 const char **directory);
 
 /* ---- source: one file, opened --------------------------------------------------------------- */
-typedef struct ctune_source {
-    const char *file; /* as given */
-    char base[256];   /* the name that the lock knows: without folder */
-    ctune_flags flags;
-    ctune_run_compiler compiler; /* into flags */
-    ctune_target target;
-    char key[256]; /* target key */
-    ctune_unit *unit;
-    char *lock_path, *history_path;
-    ctune_emit_options emit; /* of candidates; apply sets comments */
-    ctune_space_options space;
-    ctune_machine machine;
-} ctune_source;
-
+/* A source file (plugin/transform/source.h) with everything that tuning needs. */
 CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options,
                                               const char *file, ctune_source *out);
-void ctune_source_close(ctune_source *source);
 
-/* The region with one combination of representative values first; shares everything else with
- * `region`: not to be destroyed. */
-typedef struct ctune_sized {
-    ctune_region region;
-    int64_t params[CTUNE_RUN_MAX_PARAMS];
-    char text[256]; /* "n=1024 m=512" */
-} ctune_sized;
-int ctune_sized_count(const ctune_region *region); /* combinations of sizes(...) */
-CTUNE_MUST_USE ctune_status ctune_sized_get(ctune_ctx *ctx, const ctune_region *region, int which,
-                                            ctune_sized *out);
-
-/* The user's bytes of the statement (the original of a rewritten one), in the unit's arena. */
-const char *ctune_source_original(const ctune_source *source, int i_region);
+/* "n=64,m=32" into the parameters of those names; the others keep theirs. text may be NULL. EUSAGE. */
+CTUNE_MUST_USE ctune_status ctune_region_set_sizes(ctune_ctx *ctx, const char *text,
+                                                   ctune_region *region);
 /* Does the user want this region (--region)? */
 bool ctune_region_is_wanted(const ctune_options *options, const ctune_region *region);
 
@@ -165,25 +138,6 @@ CTUNE_MUST_USE ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t 
  * cannot be run or fails. */
 CTUNE_MUST_USE ctune_status ctune_program_run(ctune_ctx *ctx, const char *const *argv,
                                               ctune_text *output);
-
-/* ---- lock entries --------------------------------------------------------------------------- */
-typedef enum ctune_entry_state {
-    CTUNE_ENTRY_FRESH,
-    CTUNE_ENTRY_STALE, /* the loop changed since */
-    CTUNE_ENTRY_OTHER, /* there is one for another target only */
-    CTUNE_ENTRY_NONE
-} ctune_entry_state;
-
-/* Entries of a region for the source's target (or, with any_target, for the one target that has
- * some), in the lock's order. Returns their number, at most max; state tells what they are when the
- * number is 0. */
-int ctune_entries_find(const ctune_lock *lock, const ctune_source *source,
-                       const ctune_region *region, bool any_target, const ctune_lock_entry **out,
-                       int max, ctune_entry_state *state);
-
-/* The remark or warning about a region without a usable entry. */
-void ctune_entries_report(ctune_ctx *ctx, const ctune_source *source, const ctune_region *region,
-                          ctune_entry_state state);
 
 /* ---- bench: a runner with the original of one sized region measured ------------------------- */
 typedef struct ctune_bench {
@@ -227,16 +181,13 @@ typedef struct ctune_outcome {
     double seconds;
     bool is_bounded;  /* results within the bound of reassoc, not bitwise */
     bool is_original; /* the original stays */
+    bool is_predicted; /* by the model, nothing was measured */
     bool is_stopped;  /* by a signal: nothing was decided */
     char *schedule;   /* owned; "" = original */
+    double model_share; /* of the search's time that went into the model, 0 to 1 */
+    double model_accuracy, estimate_accuracy; /* see ctune_engine_result; NaN: no evidence */
+    const char *end;    /* why the search ended, static text */
 } ctune_outcome;
-
-/* history may be NULL (nothing is recorded). lock: as it is now; its entry takes part in the final.
- * The caller frees out->schedule. */
-CTUNE_MUST_USE ctune_status ctune_search_run(ctune_ctx *ctx, const ctune_options *options,
-                                             const ctune_source *source, const ctune_region *region,
-                                             int which, ctune_history *history,
-                                             const ctune_lock *lock, ctune_outcome *out);
 
 /* Times for people: "412 ms". */
 void ctune_time_print(double ns, char *out, size_t size);

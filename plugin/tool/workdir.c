@@ -20,6 +20,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef CTUNE_LIBEXEC /* from the program's folder to the runner's, as installed */
+#define CTUNE_LIBEXEC "../libexec/ctune"
+#endif
+
 enum { GRACE_MS = 4000 };
 
 static char work_path[PATH_MAX];
@@ -156,7 +160,7 @@ ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t size) {
     }
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
-    static const char *const places[] = {"ctune-runner", "../libexec/ctune/ctune-runner"};
+    static const char *const places[] = {"ctune-runner", CTUNE_LIBEXEC "/ctune-runner"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         int length = snprintf(out, size, "%s/%s", self, places[i]);
         if (length > 0 && (size_t)length < size && access(out, X_OK) == 0) {
@@ -164,5 +168,5 @@ ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t size) {
         }
     }
     return ctune_fail(ctx, CTUNE_EENV,
-                      "no ctune-runner in %s or %s/../libexec/ctune; set CTUNE_RUNNER", self, self);
+                      "no ctune-runner in %s or %s/%s; set CTUNE_RUNNER", self, self, CTUNE_LIBEXEC);
 }

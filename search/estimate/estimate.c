@@ -5,7 +5,7 @@
  * the others a little, so that of two nests with the same bottleneck the one that does less besides
  * wins.
  */
-#include "search/estimate/estimate_private.h"
+#include "search/estimate/analysis.h"
 
 #include <math.h>
 
@@ -42,40 +42,60 @@ static void find_sizes(est_state *s) {
             s->params[form->fixed_param[i]] = form->fixed_value[i];
         }
     }
+    for (int t = 0; t < region->n_tensors && t < EST_MAX_TENSORS; t++) {
+        for (int d = 0; d < region->tensors[t].rank; d++) {
+            const ctune_aff *extent = region->tensors[t].extent[d];
+            s->extent[t][d] =
+                extent == NULL ? INFINITY : (double)ctune_aff_eval(region, extent, NULL, s->params);
+        }
+    }
 }
 
 static double add_forks(const est_path *paths, int n) {
     static const double fork_cycles = 12000;
     double forks = 0;
     for (int i = 0; i < n; i++) {
-        forks = fmax(forks, paths[i].forks); /* statements mostly share their parallel loop */
+        forks = est_max(forks, paths[i].forks); /* statements mostly share their parallel loop */
     }
     return forks * fork_cycles;
 }
 
-double ctune_estimate(const ctune_nest *nest, const ctune_machine *machine) {
-    est_state s; /* large and not cleared: only what is used is written */
-    est_path paths[CTUNE_MAX_STMTS];
-    double core = 0;
-    int n = 0;
-    s.nest = nest;
-    s.machine = machine;
-    s.n_groups = 0;
-    find_sizes(&s);
-    for (int i = 1; i < nest->n_nodes && n < CTUNE_MAX_STMTS; i++) {
-        if (nest->node[i].kind != CTUNE_NN_STMT || !est_path_init(&paths[n], nest, i, machine)) {
+void est_analyse(est_analysis *a, const ctune_nest *nest, const ctune_machine *machine) {
+    est_state *s = &a->state; /* not cleared: only what is used is written */
+    s->nest = nest;
+    s->machine = machine;
+    s->n_groups = s->n_refs = 0;
+    a->core_cycles = 0;
+    a->n_paths = 0;
+    find_sizes(s);
+    for (int i = 1; i < nest->n_nodes && a->n_paths < CTUNE_MAX_STMTS; i++) {
+        est_path *path = &a->path[a->n_paths];
+        if (nest->node[i].kind != CTUNE_NN_STMT || !est_path_init(path, nest, i, machine)) {
             continue;
         }
-        core += est_compute_cycles(&s, &paths[n]);
-        core += est_memory_add(&s, &paths[n]);
-        n++;
+        est_refs_add(s, path);
+        if (path->n_refs == 0) {
+            continue;
+        }
+        a->core_cycles += est_compute_cycles(s, path, &a->kernel[a->n_paths]);
+        a->copy_cycles[a->n_paths] = est_memory_add(s, path);
+        a->core_cycles += a->copy_cycles[a->n_paths];
+        a->n_paths++;
     }
-    double most = core, sum = core;
+    est_memory_sum(s);
+    double most = a->core_cycles, sum = a->core_cycles;
     for (int c = 0; c < 3; c++) {
-        double cycles = est_memory_traffic(&s, c) / machine->bytes_per_cycle[c + 1];
-        most = fmax(most, cycles);
-        sum += cycles;
+        a->traffic[c] = est_memory_traffic(s, c);
+        a->memory_cycles[c] = a->traffic[c] / machine->bytes_per_cycle[c + 1];
+        most = est_max(most, a->memory_cycles[c]);
+        sum += a->memory_cycles[c];
     }
-    double cycles = most + 0.25 * (sum - most) + add_forks(paths, n);
-    return fmax(cycles, 1) / machine->ghz;
+    a->fork_cycles = add_forks(a->path, a->n_paths);
+    a->cycles = est_max(most + 0.25 * (sum - most) + a->fork_cycles, 1);
+}
+
+double ctune_estimate(const ctune_nest *nest, const ctune_machine *machine) {
+    est_analysis a;
+    est_analyse(&a, nest, machine);
+    return a.cycles / machine->ghz;
 }

@@ -7,8 +7,8 @@
  * counted as whole lines) plus loop, packing and tail overheads. Design number: >= 100,000 nests a
  * second and core.
  */
-#ifndef CTUNE_SEARCH_ENGINE_ESTIMATE_H
-#define CTUNE_SEARCH_ENGINE_ESTIMATE_H
+#ifndef CTUNE_SEARCH_ESTIMATE_ESTIMATE_H
+#define CTUNE_SEARCH_ESTIMATE_ESTIMATE_H
 
 #include "search/schedule/nest.h"
 

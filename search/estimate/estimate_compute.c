@@ -7,32 +7,14 @@
  * What does not move with the kernel loop is hoisted; accumulators in registers cost nothing per
  * iteration but spill when there are too many.
  */
-#include "search/estimate/estimate_private.h"
+#include "search/estimate/analysis.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct block {
-    const est_state *state;
-    const est_path *path;
-    const ctune_machine *machine;
-    int level;        /* loops [level..n-1] are unrolled or vector lanes */
-    int kernel;       /* pos of the kernel loop's dim, -1 = there is none */
-    double trips;     /* of the kernel loop */
-    int vector;       /* pos of the vector dim, -1 = scalar */
-    double lanes;     /* along it */
-    double width;     /* lanes of one register */
-    double n_vectors; /* registers along it */
-    bool is_register; /* accumulators live in registers, loads and stores outside reduction loops */
-    int register_level; /* level at which they are loaded */
-    bool is_auto;       /* the kernel loop's vectors are the compiler's, not the schedule's */
-    bool is_slp;        /* the unrolled body's are */
-    double elem_bytes;
-    int n_refs;
-    est_ref target;
-    est_ref read[24];
-    bool is_packed[24];
-} block;
+static bool is_packed(const est_kernel *b, int read) {
+    return b->packed >> read & 1;
+}
 
 static ctune_ann ann_of(const est_path *path, int k) {
     return path->nest->node[path->node[k]].ann;
@@ -40,7 +22,7 @@ static ctune_ann ann_of(const est_path *path, int k) {
 
 /* Distinct instances in the block of something that moves with the dims in mask; vectors count
  * as one each. */
-static double n_copies(const block *b, uint32_t mask) {
+static double n_copies(const est_kernel *b, uint32_t mask) {
     double n = 1;
     for (int k = b->level; k < b->path->n; k++) {
         int pos = b->path->pos[k];
@@ -53,15 +35,15 @@ static double n_copies(const block *b, uint32_t mask) {
 
 /* Steps of a reduction inside the block: they run one after the other through the same
  * accumulator. */
-static double n_steps(const block *b) {
+static double n_steps(const est_kernel *b) {
     double n = 1;
     for (int k = b->level; k < b->path->n; k++) {
-        n *= b->target.mask >> b->path->pos[k] & 1 ? 1 : b->path->extent[k];
+        n *= b->target->mask >> b->path->pos[k] & 1 ? 1 : b->path->extent[k];
     }
     return n;
 }
 
-static bool is_hoisted(const block *b, uint32_t mask) {
+static bool is_hoisted(const est_kernel *b, uint32_t mask) {
     return b->kernel >= 0 && !(mask >> b->kernel & 1);
 }
 
@@ -96,14 +78,14 @@ static bool is_carried(const est_path *path, int pos) {
 
 /* What -O3 vectorises by itself: neighbours along loop k, nothing carried; a long loop, or an
  * unrolled one. */
-static bool is_auto_vector(const block *b, int k, double min_extent) {
+static bool is_auto_vector(const est_kernel *b, int k, double min_extent) {
     const est_path *path = b->path;
     if (k < 0 || path->nest->node[path->node[k]].step != 1 || path->extent[k] < min_extent ||
-        est_ref_stride(&b->target, path->pos[k]) != 1 || path->stage->guard != NULL ||
+        est_ref_stride(b->target, path->pos[k]) != 1 || path->stage->guard != NULL ||
         is_carried(path, path->pos[k])) {
         return false;
     }
-    for (int r = 0; r < b->n_refs; r++) {
+    for (int r = 0; r < b->n_reads; r++) {
         if (est_ref_stride(&b->read[r], path->pos[k]) < 0) {
             return false;
         }
@@ -111,12 +93,12 @@ static bool is_auto_vector(const block *b, int k, double min_extent) {
     return true;
 }
 
-static void find_vectors(block *b) {
+static void find_vectors(est_kernel *b) {
     const est_path *path = b->path;
     b->vector = -1;
     b->lanes = b->n_vectors = 1;
     b->is_auto = b->is_slp = false;
-    b->width = fmax(b->machine->vector_bytes / b->elem_bytes, 1);
+    b->width = est_max(b->machine->vector_bytes / b->elem_bytes, 1);
     for (int k = b->level; k < path->n; k++) {
         if (ann_of(path, k) == CTUNE_ANN_VECTOR) {
             b->vector = path->pos[k];
@@ -140,7 +122,7 @@ static void find_vectors(block *b) {
     }
 }
 
-static void block_init(block *b, const est_state *state, const est_path *path) {
+static void kernel_init(est_kernel *b, const est_state *state, const est_path *path) {
     const ctune_nest *nest = path->nest;
     b->state = state;
     b->path = path;
@@ -155,17 +137,15 @@ static void block_init(block *b, const est_state *state, const est_path *path) {
     b->elem_bytes = largest_elem(path);
     b->register_level = est_register_level(path);
     b->is_register = b->register_level >= 0;
-    b->n_refs = path->stage->n_reads < 24 ? path->stage->n_reads : 24;
-    est_ref_init(&b->target, path, &path->stage->target);
-    for (int r = 0; r < b->n_refs; r++) {
-        est_ref_init(&b->read[r], path, &path->stage->reads[r]->access);
-        b->is_packed[r] = false;
-    }
+    b->target = &state->ref[path->first_ref];
+    b->read = b->target + 1;
+    b->n_reads = path->n_refs - 1 < EST_MAX_KERNEL_READS ? path->n_refs - 1 : EST_MAX_KERNEL_READS;
+    b->packed = 0;
     for (int c = 0; c < nest->n_caches; c++) {
         const ctune_cache *cache = &nest->cache[c];
         if (cache->kind == CTUNE_CACHE_PACK && cache->stmt == path->i_stmt && cache->read >= 0 &&
-            cache->read < b->n_refs) {
-            b->is_packed[cache->read] = true;
+            cache->read < b->n_reads) {
+            b->packed |= 1u << cache->read;
         }
     }
     find_vectors(b);
@@ -174,7 +154,7 @@ static void block_init(block *b, const est_state *state, const est_path *path) {
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /* Slots of a vector port that one operation on one register takes. */
-static double op_slots(const block *b, const ctune_expr *e) {
+static double op_slots(const est_kernel *b, const ctune_expr *e) {
     bool is_float = ctune_type_is_float(e->type), is_vector = b->vector >= 0;
     switch (e->op) {
     case CTUNE_OP_CONST:
@@ -198,7 +178,7 @@ static double op_slots(const block *b, const ctune_expr *e) {
             strncmp(e->text, "floor", 5) == 0 || strncmp(e->text, "ceil", 4) == 0) {
             return 2;
         }
-        return 60 * (is_vector ? fmin(b->width, b->lanes) : 1);
+        return 60 * (is_vector ? est_min(b->width, b->lanes) : 1);
     default:
         return 1;
     }
@@ -206,13 +186,13 @@ static double op_slots(const block *b, const ctune_expr *e) {
 
 /* Adds up e; returns the dims it moves with. *packed: set to the same when a packed read inside
  * moves with all of them: then the whole subexpression is computed when copying. */
-static uint32_t add_ops(const block *b, const ctune_expr *e, double *slots, uint32_t *packed) {
+static uint32_t add_ops(const est_kernel *b, const ctune_expr *e, double *slots, uint32_t *packed) {
     uint32_t mask = 0, inner_packed[3] = {0};
     *packed = 0;
     if (e->op == CTUNE_OP_READ) {
         int r = e->read_id;
-        mask = r < b->n_refs ? b->read[r].mask : 0;
-        *packed = r < b->n_refs && b->is_packed[r] ? mask : 0;
+        mask = r < b->n_reads ? b->read[r].mask : 0;
+        *packed = r < b->n_reads && is_packed(b, r) ? mask : 0;
         return mask;
     }
     if (e->op == CTUNE_OP_AFF) {
@@ -234,9 +214,9 @@ static uint32_t add_ops(const block *b, const ctune_expr *e, double *slots, uint
     return mask;
 }
 
-static double count_ops(const block *b) {
+static double count_ops(const est_kernel *b) {
     const ctune_stage *stage = b->path->stage;
-    uint32_t packed, mask = b->target.mask;
+    uint32_t packed, mask = b->target->mask;
     double slots = 0;
     mask |= add_ops(b, stage->rhs, &slots, &packed);
     if (stage->guard != NULL) {
@@ -254,7 +234,7 @@ static double count_ops(const block *b) {
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
 /* Load instructions for one reference per kernel iteration. */
-static double count_loads(const block *b, const est_ref *ref, bool is_packed) {
+static double count_loads(const est_kernel *b, const est_ref *ref, bool is_packed) {
     double n = n_copies(b, ref->mask);
     bool moves = b->vector >= 0 && (ref->mask >> b->vector & 1);
     if (moves && !is_packed && est_ref_stride(ref, b->vector) != 1) {
@@ -273,9 +253,9 @@ static bool is_same_element(const est_ref *x, const est_ref *y) {
     return is_same;
 }
 
-static double sum_loads(const block *b) {
+static double sum_loads(const est_kernel *b) {
     double loads = 0;
-    for (int r = 0; r < b->n_refs; r++) {
+    for (int r = 0; r < b->n_reads; r++) {
         const est_ref *ref = &b->read[r];
         const ctune_tensor *t = &b->path->nest->region->tensors[ref->tensor];
         if (t->is_temp && t->is_scalar_var) {
@@ -285,37 +265,36 @@ static double sum_loads(const block *b) {
         for (int k = 0; k < r && !is_known; k++) {
             is_known = is_same_element(&b->read[k], ref);
         }
-        double n = is_known ? 0 : count_loads(b, ref, b->is_packed[r]);
+        double n = is_known ? 0 : count_loads(b, ref, is_packed(b, r));
         loads += is_hoisted(b, ref->mask) ? n / b->trips : n;
     }
     return loads;
 }
 
 /* Loads, or stores, of the target when all of the block's steps go through memory. */
-static double count_target(const block *b, double steps) {
-    bool moves = b->vector >= 0 && (b->target.mask >> b->vector & 1);
-    double n = n_copies(b, b->target.mask) * steps;
-    return moves && est_ref_stride(&b->target, b->vector) != 1 ? n / b->n_vectors * b->lanes * 2
-                                                               : n;
+static double count_target(const est_kernel *b, double steps) {
+    bool moves = b->vector >= 0 && (b->target->mask >> b->vector & 1);
+    double n = n_copies(b, b->target->mask) * steps;
+    return moves && est_ref_stride(b->target, b->vector) != 1 ? n / b->n_vectors * b->lanes * 2 : n;
 }
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
 
 /* Vector registers that the block wants beyond those there are. */
-static double count_spills(const block *b, double accumulators) {
+static double count_spills(const est_kernel *b, double accumulators) {
     double streams = 0;
-    for (int r = 0; r < b->n_refs; r++) {
+    for (int r = 0; r < b->n_reads; r++) {
         bool moves = b->vector >= 0 && (b->read[r].mask >> b->vector & 1);
-        streams = fmax(streams, moves ? b->n_vectors : 0);
+        streams = est_max(streams, moves ? b->n_vectors : 0);
     }
-    return fmax(accumulators + streams + 1 - b->machine->n_vector_regs, 0);
+    return est_max(accumulators + streams + 1 - b->machine->n_vector_regs, 0);
 }
 
 /* Loop control: a compare and branch each iteration, a mispredicted exit each entry. */
 static double loop_cycles(const est_path *path, int n_loops) {
     double cycles = 0;
     for (int k = 0; k < n_loops; k++) {
-        double exits = path->entries[k] * fmin(path->extent[k] / 4, 8);
+        double exits = path->entries[k] * est_min(path->extent[k] / 4, 8);
         cycles += path->entries[k + 1] * 0.7 + exits + path->entries[k] * 2;
     }
     return cycles;
@@ -323,7 +302,7 @@ static double loop_cycles(const est_path *path, int n_loops) {
 
 /* Work in partial tiles is slower: the part of a register tile that its range leaves over, times
  * what it costs more. */
-static double tail_factor(const block *b) {
+static double tail_factor(const est_kernel *b) {
     const est_path *path = b->path;
     double factor = 1;
     for (int k = b->level; k < path->n; k++) {
@@ -331,28 +310,28 @@ static double tail_factor(const block *b) {
         for (int up = 0; up < k; up++) {
             const ctune_nnode *loop = &path->nest->node[path->node[up]];
             if (path->pos[up] == path->pos[k] && (double)loop->step > tile) {
-                range = fmin(range, (double)loop->step);
+                range = est_min(range, (double)loop->step);
             }
         }
         double rest = range - floor(range / tile) * tile;
         bool is_exact = fabs(rest) < 1e-6 || fabs(rest - tile) < 1e-6;
-        factor *= is_exact ? 1 : 1 + 2 * rest / fmax(range, 1);
+        factor *= is_exact ? 1 : 1 + 2 * rest / est_max(range, 1);
     }
     return factor;
 }
 
-static bool is_jumping(const block *b, const est_ref *ref) {
+static bool is_jumping(const est_kernel *b, const est_ref *ref) {
     return b->kernel >= 0 && b->trips > 48 && ref->rank >= 2 &&
            ref->coef[ref->rank - 2][b->kernel] != 0 && est_row_bytes(b->state, ref->tensor) >= 4096;
 }
 
 /* References that step to another page with each kernel iteration: more pages than the first TLB
  * holds. */
-static double page_cycles(const block *b) {
+static double page_cycles(const est_kernel *b) {
     static const double miss_cycles = 2.5;
-    double cycles = !b->is_register && is_jumping(b, &b->target) ? miss_cycles : 0;
-    for (int r = 0; r < b->n_refs; r++) {
-        cycles += !b->is_packed[r] && is_jumping(b, &b->read[r]) ? miss_cycles : 0;
+    double cycles = !b->is_register && is_jumping(b, b->target) ? miss_cycles : 0;
+    for (int r = 0; r < b->n_reads; r++) {
+        cycles += !is_packed(b, r) && is_jumping(b, &b->read[r]) ? miss_cycles : 0;
     }
     return cycles;
 }
@@ -360,11 +339,11 @@ static double page_cycles(const block *b) {
 /* The chain through an accumulator. In memory each step stores and loads again; rows at a power
  * of two of bytes alias (the low 12 bits of their addresses are equal), and then their chains
  * wait for each other, too. */
-static double chain_cycles(const block *b, bool is_in_register) {
+static double chain_cycles(const est_kernel *b, bool is_in_register) {
     static const double forward_cycles = 9, alias_cycles = 7;
     const ctune_stage *stage = b->path->stage;
     double steps = n_steps(b), latency = b->machine->fma_latency;
-    bool is_reduction = steps > 1 || is_hoisted(b, b->target.mask);
+    bool is_reduction = steps > 1 || is_hoisted(b, b->target->mask);
     if (stage->update == CTUNE_UPDATE_SET || !is_reduction) {
         return 0;
     }
@@ -373,48 +352,59 @@ static double chain_cycles(const block *b, bool is_in_register) {
     if (is_in_register) {
         return steps * latency;
     }
-    double rows = n_copies(b, b->target.mask) / b->n_vectors;
+    double rows = n_copies(b, b->target->mask) / b->n_vectors;
     bool is_aliased =
-        rows > 1 && b->target.rank >= 2 && est_row_bytes(b->state, b->target.tensor) % 1024 == 0;
+        rows > 1 && b->target->rank >= 2 && est_row_bytes(b->state, b->target->tensor) % 1024 == 0;
     return steps * (latency + forward_cycles) + (is_aliased ? rows * alias_cycles : 0);
 }
 
-static double kernel_cycles(const block *b) {
+/* Cycles of one kernel iteration, in *b with what they are made of. */
+static void kernel_fill(est_kernel *b) {
     const ctune_machine *m = b->machine;
     const ctune_stage *stage = b->path->stage;
     const ctune_tensor *t = &b->path->nest->region->tensors[stage->target.tensor];
     bool is_in_register = (t->is_temp && t->is_scalar_var) || b->is_register;
-    double ops = count_ops(b), loads = sum_loads(b), stores = 0;
+    b->steps = n_steps(b);
+    b->ops = count_ops(b);
+    b->loads = sum_loads(b);
+    b->stores = 0;
     if (!is_in_register) {
-        double target = count_target(b, n_steps(b));
-        loads += stage->update != CTUNE_UPDATE_SET ? target : 0;
-        stores += target;
+        double target = count_target(b, b->steps);
+        b->loads += stage->update != CTUNE_UPDATE_SET ? target : 0;
+        b->stores += target;
     }
-    double spills = count_spills(b, b->is_register ? n_copies(b, b->target.mask) : 0);
-    loads += spills * 1.5;
-    stores += spills * 1.5;
-    double front = (ops + 0.5 * loads + stores + 2) / 5;
-    double ports = fmax(ops / m->fma_per_cycle,
-                        fmax(loads / m->loads_per_cycle, stores / m->stores_per_cycle));
+    b->accumulators = b->is_register ? n_copies(b, b->target->mask) : 0;
+    b->spills = count_spills(b, b->accumulators);
+    b->loads += b->spills * 1.5;
+    b->stores += b->spills * 1.5;
+    double n_instructions = b->ops + 0.5 * b->loads + b->stores + 2;
+    b->front = n_instructions / 5;
+    b->ports = est_max(b->ops / m->fma_per_cycle,
+                       est_max(b->loads / m->loads_per_cycle, b->stores / m->stores_per_cycle));
     /* a short reduction overlaps with the next one: how many fit into the window of instructions
      * in flight */
-    double n_in_flight = 400 / ((ops + 0.5 * loads + stores + 2) * b->trips);
-    double chain = chain_cycles(b, is_in_register) / fmin(fmax(n_in_flight, 1), 6);
-    double cycles = fmax(fmax(ports, front), chain) + page_cycles(b);
-    return cycles * (b->is_auto ? 1.1 : b->is_slp ? 1.4 : 1) * (1 + 0.06 * spills);
+    double n_in_flight = 400 / (n_instructions * b->trips);
+    b->chain = chain_cycles(b, is_in_register) / est_min(est_max(n_in_flight, 1), 6);
+    b->page = page_cycles(b);
+    b->cycles = est_max(est_max(b->ports, b->front), b->chain) + b->page;
+    b->cycles *= (b->is_auto ? 1.1 : b->is_slp ? 1.4 : 1) * (1 + 0.06 * b->spills);
 }
 
-double est_compute_cycles(const est_state *state, const est_path *path) {
+double est_compute_cycles(const est_state *state, const est_path *path, est_kernel *b) {
     const ctune_machine *machine = state->machine;
-    block b;
-    block_init(&b, state, path);
-    double kernels = path->entries[b.level] / (b.is_auto ? b.width : 1);
-    double cycles = kernels * kernel_cycles(&b);
-    if (b.is_register) {
-        double target = count_target(&b, 1);
+    kernel_init(b, state, path);
+    kernel_fill(b);
+    double kernels = path->entries[b->level] / (b->is_auto ? b->width : 1);
+    b->kernel_cycles = kernels * b->cycles;
+    b->move_cycles = 0;
+    if (b->is_register) {
+        double target = count_target(b, 1);
         double moves = target / machine->loads_per_cycle + target / machine->stores_per_cycle;
-        cycles += path->entries[b.register_level] * (moves + 2 * machine->fma_latency);
+        b->move_cycles = path->entries[b->register_level] * (moves + 2 * machine->fma_latency);
     }
-    cycles += loop_cycles(path, b.level) / (b.is_auto ? b.width / 2 : 1);
-    return cycles * tail_factor(&b) * path->imbalance / path->threads;
+    b->loop_cycles = loop_cycles(path, b->level) / (b->is_auto ? b->width / 2 : 1);
+    b->tail = tail_factor(b);
+    b->total_cycles = (b->kernel_cycles + b->move_cycles + b->loop_cycles) * b->tail *
+                      path->imbalance / path->threads;
+    return b->total_cycles;
 }

@@ -8,7 +8,7 @@
  * whose distance is a multiple of the page size fight for the same sets of L1: a group of more such
  * rows than there are ways does not stay.
  */
-#include "search/estimate/estimate_private.h"
+#include "search/estimate/analysis.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,10 @@ static const ctune_tensor *tensor_of(const est_state *s, int id) {
     return &s->nest->region->tensors[id];
 }
 
-static double extent_of(const est_state *s, int tensor, int d) {
+double est_extent(const est_state *s, int tensor, int d) {
+    if (tensor < EST_MAX_TENSORS) {
+        return s->extent[tensor][d];
+    }
     const ctune_aff *extent = tensor_of(s, tensor)->extent[d];
     return extent == NULL ? INFINITY
                           : (double)ctune_aff_eval(s->nest->region, extent, NULL, s->params);
@@ -25,39 +28,36 @@ static double extent_of(const est_state *s, int tensor, int d) {
 
 int64_t est_row_bytes(const est_state *s, int tensor) {
     const ctune_tensor *t = tensor_of(s, tensor);
-    double extent = t->rank < 2 ? 0 : extent_of(s, tensor, t->rank - 1);
+    double extent = t->rank < 2 ? 0 : est_extent(s, tensor, t->rank - 1);
     return extent > 0 && extent < 1e12 ? (int64_t)extent * t->elem_stride_bytes : 0;
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b != 0) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
+/* Greatest common divisor with the page size: rows so far apart start in every so many sets. */
+static double set_distance(int64_t row_bytes) {
+    int64_t lowest_bit = row_bytes & -row_bytes;
+    return row_bytes == 0 || lowest_bit > 4096 ? 4096 : (double)lowest_bit;
 }
 
-/* Elements that the reference spans along one index at a level. */
-static double index_range(const est_state *s, const est_path *path, const est_ref *ref, int d,
-                          int level) {
+double est_index_range(const est_state *s, const est_path *path, const est_ref *ref, int d,
+                       int level) {
     double range = 1 + ref->spread[d];
     for (int p = 0; p < path->stmt->n_dims; p++) {
         range += fabs(ref->coef[d][p]) * (path->cover[level][p] - 1);
     }
-    return fmin(range, fmax(extent_of(s, ref->tensor, d), 1));
+    return est_min(range, est_max(est_extent(s, ref->tensor, d), 1));
 }
 
 static double n_elements(const est_state *s, const est_path *path, const est_ref *ref, int level) {
     double n = 1;
     for (int d = 0; d < ref->rank; d++) {
-        n *= index_range(s, path, ref, d, level);
+        n *= est_index_range(s, path, ref, d, level);
     }
     return n;
 }
 
-static void footprint(const est_state *s, const est_path *path, const est_ref *ref, int level,
-                      double *bytes, double *conflicting) {
+/* range [rank]: what it spans along each index */
+static void footprint(const est_state *s, const est_ref *ref, const double *range, double *bytes,
+                      double *conflicting) {
     double line = s->machine->line_bytes, rows = 1, run;
     int stride = tensor_of(s, ref->tensor)->elem_stride_bytes, last = ref->rank - 1;
     if (ref->rank == 0) {
@@ -65,16 +65,16 @@ static void footprint(const est_state *s, const est_path *path, const est_ref *r
         return;
     }
     for (int d = 0; d < last; d++) {
-        rows *= index_range(s, path, ref, d, level);
+        rows *= range[d];
     }
-    run = index_range(s, path, ref, last, level);
-    if (rows > 1 && run >= extent_of(s, ref->tensor, last) * 0.99) {
+    run = range[last];
+    if (rows > 1 && run >= est_extent(s, ref->tensor, last) * 0.99) {
         *bytes = *conflicting = rows * run * stride; /* rows join */
         return;
     }
     double row = (floor((run * stride - 1) / line) + 1) * line;
     *bytes = rows * row;
-    double apart = rows > 1 ? (double)gcd(est_row_bytes(s, ref->tensor), 4096) : 0;
+    double apart = rows > 1 ? set_distance(est_row_bytes(s, ref->tensor)) : 0;
     *conflicting = rows * (apart > row ? apart : row);
 }
 
@@ -82,8 +82,18 @@ static est_group *group_new(est_state *s, const est_path *path, int tensor, bool
     if (s->n_groups == EST_MAX_GROUPS) {
         return NULL;
     }
-    est_group *g = &s->group[s->n_groups++];
+    est_group *g = &s->group[s->n_groups];
     g->tensor = tensor;
+    g->next = -1;
+    g->is_head = true;
+    for (int i = s->n_groups - 1; i >= 0 && tensor < s->nest->region->n_tensors; i--) {
+        if (s->group[i].tensor == tensor) {
+            s->group[i].next = (int16_t)s->n_groups;
+            g->is_head = false;
+            break;
+        }
+    }
+    s->n_groups++;
     g->is_written = is_written;
     g->first = 0;
     g->last = path->n;
@@ -94,14 +104,20 @@ static est_group *group_new(est_state *s, const est_path *path, int tensor, bool
 
 static void group_fill(const est_state *s, est_group *g, const est_ref *ref) {
     const est_path *path = g->path;
+    double range[CTUNE_MAX_RANK];
     for (int k = 0; k <= g->path->n; k++) {
-        bool is_same = k > 0 && !(ref->mask >> path->pos[k - 1] & 1);
-        if (is_same) {
+        int pos = k > 0 ? path->pos[k - 1] : -1;
+        if (k > 0 && !(ref->mask >> pos & 1)) {
             g->bytes[k] = g->bytes[k - 1];
             g->conflicting[k] = g->conflicting[k - 1];
-        } else {
-            footprint(s, path, ref, k, &g->bytes[k], &g->conflicting[k]);
+            continue;
         }
+        for (int d = 0; d < ref->rank; d++) {
+            if (k == 0 || ref->coef[d][pos] != 0) {
+                range[d] = est_index_range(s, path, ref, d, k);
+            }
+        }
+        footprint(s, ref, range, &g->bytes[k], &g->conflicting[k]);
     }
 }
 
@@ -119,17 +135,19 @@ static int level_of(const est_path *path, int at) {
 
 /* A packed read: a source that is read when copying, a dense buffer that the kernel reads.
  * Returns the cycles of the copying. */
-static double add_pack(est_state *s, const est_path *path, const est_ref *ref, int at) {
+static double add_pack(est_state *s, const est_path *path, est_ref *ref, int at) {
     int level = level_of(path, at), elem = ctune_type_get(tensor_of(s, ref->tensor)->type)->bytes;
     double n_elems = n_elements(s, path, ref, level);
     est_group *source = group_new(s, path, ref->tensor, false);
     if (source != NULL) {
+        ref->source = (int16_t)(s->n_groups - 1);
         source->last = level;
         group_fill(s, source, ref);
     }
     /* a buffer is no tensor of the region: ids from n_tensors up keep buffers apart */
     est_group *buffer = group_new(s, path, s->nest->region->n_tensors + s->n_groups, false);
     if (buffer != NULL) {
+        ref->group = (int16_t)(s->n_groups - 1);
         buffer->resident = level;
         for (int k = 0; k <= path->n; k++) {
             bool is_outside = k <= level;
@@ -145,17 +163,6 @@ static double add_pack(est_state *s, const est_path *path, const est_ref *ref, i
 
 /* ---- groups of a statement ------------------------------------------------------------------- */
 
-/* Loop node at which a read is packed, 0 for the whole nest, -1 when it is not packed. */
-static int pack_of(const est_path *path, int read) {
-    for (int c = 0; c < path->nest->n_caches; c++) {
-        const ctune_cache *cache = &path->nest->cache[c];
-        if (cache->kind == CTUNE_CACHE_PACK && cache->stmt == path->i_stmt && cache->read == read) {
-            return cache->at;
-        }
-    }
-    return -1;
-}
-
 /* The same coefficients: neighbours in a stencil. Widens a by b's constants. */
 static bool ref_merge(const est_path *path, est_ref *a, const est_ref *b) {
     if (a->tensor != b->tensor || a->mask != b->mask) {
@@ -170,40 +177,52 @@ static bool ref_merge(const est_path *path, est_ref *a, const est_ref *b) {
     }
     for (int d = 0; d < a->rank; d++) {
         double apart = fabs((double)b->access->idx[d]->c0 - (double)a->access->idx[d]->c0);
-        a->spread[d] = fmax(a->spread[d], apart);
+        a->spread[d] = est_max(a->spread[d], apart);
     }
     return true;
 }
 
 double est_memory_add(est_state *s, const est_path *path) {
-    enum { MAX_REFS = 24 };
-    est_ref refs[MAX_REFS];
+    enum { MAX_HEADS = 24 };
+    est_ref *refs = &s->ref[path->first_ref];
+    int head[MAX_HEADS]; /* references that stand for those merged into them */
+    int16_t head_of[EST_MAX_REFS];
     double copy_cycles = 0;
-    int n = 1;
-    est_ref_init(&refs[0], path, &path->stage->target);
-    for (int r = 0; r < path->stage->n_reads && n < MAX_REFS; r++) {
-        int at = pack_of(path, r);
-        est_ref_init(&refs[n], path, &path->stage->reads[r]->access);
-        if (at >= 0) {
-            copy_cycles += add_pack(s, path, &refs[n], at);
+    int n = 1, n_refs = path->n_refs;
+    head[0] = head_of[0] = 0;
+    for (int r = 1; r < n_refs; r++) {
+        int at = est_pack_node(path, r - 1);
+        head_of[r] = -1;
+        if (n == MAX_HEADS) {
             continue;
         }
-        bool is_merged = false;
-        for (int k = 0; k < n && !is_merged; k++) {
-            is_merged = ref_merge(path, &refs[k], &refs[n]);
+        if (at >= 0) {
+            copy_cycles += add_pack(s, path, &refs[r], at);
+            continue;
         }
-        n += !is_merged;
+        for (int k = 0; k < n && head_of[r] < 0; k++) {
+            head_of[r] = ref_merge(path, &refs[head[k]], &refs[r]) ? (int16_t)k : -1;
+        }
+        if (head_of[r] < 0) {
+            head_of[r] = (int16_t)n;
+            head[n++] = r;
+        }
     }
     for (int k = 0; k < n; k++) {
-        if (tensor_of(s, refs[k].tensor)->is_temp && tensor_of(s, refs[k].tensor)->is_scalar_var) {
+        est_ref *ref = &refs[head[k]];
+        if (tensor_of(s, ref->tensor)->is_temp && tensor_of(s, ref->tensor)->is_scalar_var) {
             continue; /* lives in registers */
         }
-        est_group *g = group_new(s, path, refs[k].tensor, k == 0);
+        est_group *g = group_new(s, path, ref->tensor, k == 0);
         if (g != NULL) {
             int tile = k == 0 ? est_register_level(path) : -1;
             g->last = tile >= 0 ? tile : g->last;
-            group_fill(s, g, &refs[k]);
+            group_fill(s, g, ref);
+            ref->group = (int16_t)(s->n_groups - 1);
         }
+    }
+    for (int r = 1; r < n_refs; r++) {
+        refs[r].group = head_of[r] < 0 ? refs[r].group : refs[head[head_of[r]]].group;
     }
     return copy_cycles;
 }
@@ -214,30 +233,34 @@ static int node_at(const est_path *path, int level) {
     return level == 0 ? 0 : path->node[level - 1];
 }
 
-/* total[node]: bytes that one iteration of the loop touches, tensors counted once. */
-static void sum_footprints(const est_state *s, double *total) {
+/* Adds the largest of the levels' bytes over groups of one tensor, node by node. */
+static void sum_tensor(est_state *s, const est_group *head) {
     double most[CTUNE_NEST_NODES];
-    uint8_t is_done[EST_MAX_GROUPS] = {0};
-    size_t n_bytes = (size_t)s->nest->n_nodes * sizeof *total;
-    memset(total, 0, n_bytes);
+    memset(most, 0, (size_t)s->nest->n_nodes * sizeof *most);
+    for (const est_group *g = head; g != NULL; g = g->next < 0 ? NULL : &s->group[g->next]) {
+        for (int k = 0; k <= g->last; k++) {
+            int node = node_at(g->path, k);
+            most[node] = est_max(most[node], g->bytes[k]);
+        }
+    }
+    for (int k = 0; k < s->nest->n_nodes; k++) {
+        s->footprint[k] += most[k];
+    }
+}
+
+void est_memory_sum(est_state *s) {
+    memset(s->footprint, 0, (size_t)s->nest->n_nodes * sizeof *s->footprint);
     for (int i = 0; i < s->n_groups; i++) {
-        if (is_done[i]) {
+        const est_group *g = &s->group[i];
+        if (!g->is_head) {
             continue;
         }
-        memset(most, 0, n_bytes);
-        for (int j = i; j < s->n_groups; j++) {
-            const est_group *g = &s->group[j];
-            if (g->tensor != s->group[i].tensor) {
-                continue;
-            }
-            is_done[j] = 1;
-            for (int k = 0; k <= g->last; k++) {
-                int node = node_at(g->path, k);
-                most[node] = fmax(most[node], g->bytes[k]);
-            }
+        if (g->next >= 0) {
+            sum_tensor(s, g);
+            continue;
         }
-        for (int k = 0; k < s->nest->n_nodes; k++) {
-            total[k] += most[k];
+        for (int k = 0; k <= g->last; k++) {
+            s->footprint[node_at(g->path, k)] += g->bytes[k];
         }
     }
 }
@@ -264,33 +287,38 @@ static double group_traffic(const est_group *g, const double *total, double size
     return fit == 0 ? bytes * 0.1 : bytes; /* all of it stays from one run to the next */
 }
 
-double est_memory_traffic(const est_state *s, int c) {
-    double total[CTUNE_NEST_NODES], most[CTUNE_NEST_NODES], sum = 0;
-    uint8_t is_done[EST_MAX_GROUPS] = {0};
+/* Traffic of all groups of one tensor: of those fetched per execution of one loop the largest. */
+static double tensor_traffic(est_state *s, est_group *head, int c, double size, double sets) {
+    int node[EST_MAX_GROUPS], n = 0;
+    double most[EST_MAX_GROUPS], sum = 0;
+    for (est_group *g = head; g != NULL; g = g->next < 0 ? NULL : &s->group[g->next]) {
+        int at, i = 0;
+        double bytes = group_traffic(g, s->footprint, size, sets, &at);
+        g->traffic[c] = bytes / (c < 2 ? g->path->threads : 1);
+        while (i < n && node[i] != at) {
+            i++;
+        }
+        if (i == n && at >= 0) {
+            node[n] = at;
+            most[n++] = g->traffic[c];
+        } else if (at >= 0) {
+            most[i] = est_max(most[i], g->traffic[c]);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        sum += most[i];
+    }
+    return sum;
+}
+
+double est_memory_traffic(est_state *s, int c) {
+    double sum = 0;
     double size = s->machine->cache_bytes[c] * (c == 0 ? 0.9 : 0.75);
     double sets =
         c == 0 ? s->machine->cache_bytes[0] : INFINITY; /* pages are spread over L2's sets */
-    sum_footprints(s, total);
     for (int i = 0; i < s->n_groups; i++) {
-        if (is_done[i]) {
-            continue;
-        }
-        memset(most, 0, (size_t)s->nest->n_nodes * sizeof *most);
-        for (int j = i; j < s->n_groups; j++) {
-            const est_group *g = &s->group[j];
-            int node;
-            if (g->tensor != s->group[i].tensor) {
-                continue;
-            }
-            is_done[j] = 1;
-            double bytes =
-                group_traffic(g, total, size, sets, &node) / (c < 2 ? g->path->threads : 1);
-            if (node >= 0) {
-                most[node] = fmax(most[node], bytes);
-            }
-        }
-        for (int k = 0; k < s->nest->n_nodes; k++) {
-            sum += most[k];
+        if (s->group[i].is_head) {
+            sum += tensor_traffic(s, &s->group[i], c, size, sets);
         }
     }
     return sum;

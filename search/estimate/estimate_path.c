@@ -1,5 +1,5 @@
-/* Paths and references: see estimate_private.h. */
-#include "search/estimate/estimate_private.h"
+/* Paths and references: see analysis.h. */
+#include "search/estimate/analysis.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,11 +14,30 @@ static int position_of(const ctune_stmt *stmt, int dim) {
 }
 
 static void add_parallel(est_path *path, int k, const ctune_machine *machine) {
-    double e = path->extent[k], t = fmin(machine->n_cores, e);
+    double e = path->extent[k], t = est_min(machine->n_cores, e);
     path->forks += path->entries[k];
     if (t > 1 && path->threads <= 1) {
         path->threads = t;
         path->imbalance = ceil(e / t) * t / e;
+    }
+}
+
+/* What ctune_nest_extent says, with the mean range of the dim known from the loops around. */
+static double trips_of(const ctune_nest *nest, const ctune_nnode *loop, double range) {
+    double trips = loop->step == 1 ? range : ceil(range / (double)loop->step);
+    bool is_padded = loop->ann == CTUNE_ANN_UNROLL || loop->ann == CTUNE_ANN_VECTOR;
+    if (is_padded && loop->outer >= 0) {
+        trips = (double)nest->node[loop->outer].step / (double)loop->step;
+    }
+    return trips < 1 ? 1 : trips;
+}
+
+static void find_axes(est_path *path) {
+    for (int a = 0; a < path->stage->n_axes; a++) {
+        const ctune_aff *iter = path->stmt->iter[a];
+        bool is_dim = iter->n_terms == 1 && iter->terms[0].kind == CTUNE_TERM_AXIS &&
+                      iter->terms[0].coef == 1;
+        path->axis_pos[a] = is_dim ? (int8_t)position_of(path->stmt, iter->terms[0].id) : -1;
     }
 }
 
@@ -44,9 +63,12 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node,
             path->node[--n] = (int16_t)up;
         }
     }
+    double range[CTUNE_MAX_DEPTH]; /* mean iterations of a dim in the loops so far */
     for (int p = 0; p < path->stmt->n_dims; p++) {
-        path->cover[0][p] = fmax(nest->form->tree->dims[path->stmt->dims[p]].extent, 1);
+        range[p] = nest->form->tree->dims[path->stmt->dims[p]].extent;
+        path->cover[0][p] = est_max(range[p], 1);
     }
+    find_axes(path);
     path->entries[0] = 1;
     for (int k = 0; k < path->n; k++) {
         const ctune_nnode *loop = &nest->node[path->node[k]];
@@ -55,15 +77,30 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node,
             return false;
         }
         path->pos[k] = (int8_t)pos;
-        path->extent[k] = ctune_nest_extent(nest, path->node[k]);
+        path->extent[k] = trips_of(nest, loop, range[pos]);
+        range[pos] /= path->extent[k];
         path->entries[k + 1] = path->entries[k] * path->extent[k];
         memcpy(path->cover[k + 1], path->cover[k], sizeof path->cover[k]);
-        path->cover[k + 1][pos] = fmin(path->cover[k][pos], (double)loop->step);
+        path->cover[k + 1][pos] = est_min(path->cover[k][pos], (double)loop->step);
         if (loop->ann == CTUNE_ANN_PARALLEL) {
             add_parallel(path, k, machine);
         }
     }
     return true;
+}
+
+static void add_axis(const est_path *path, int a, double factor, double *coef) {
+    const ctune_aff *iter = path->stmt->iter[a];
+    if (path->axis_pos[a] >= 0) {
+        coef[path->axis_pos[a]] += factor;
+        return;
+    }
+    for (int i = 0; i < iter->n_terms; i++) {
+        if (iter->terms[i].kind == CTUNE_TERM_AXIS) {
+            int pos = position_of(path->stmt, iter->terms[i].id);
+            coef[pos >= 0 ? pos : 0] += pos >= 0 ? factor * (double)iter->terms[i].coef : 0;
+        }
+    }
 }
 
 /* Adds factor * aff, an affine form over the stage's axes, in terms of the statement's dims. */
@@ -77,13 +114,8 @@ static void add_axes(const est_path *path, const ctune_aff *aff, double factor, 
                      coef);
         }
         for (int a = 0; a < path->stage->n_axes && term->kind == CTUNE_TERM_AXIS; a++) {
-            const ctune_aff *iter = path->stmt->iter[a];
-            for (int i = 0; i < iter->n_terms && path->stage->axes[a] == term->id; i++) {
-                if (iter->terms[i].kind == CTUNE_TERM_AXIS) {
-                    int pos = position_of(path->stmt, iter->terms[i].id);
-                    coef[pos >= 0 ? pos : 0] +=
-                        pos >= 0 ? factor * (double)(term->coef * iter->terms[i].coef) : 0;
-                }
+            if (path->stage->axes[a] == term->id) {
+                add_axis(path, a, factor * (double)term->coef, coef);
             }
         }
     }
@@ -95,6 +127,7 @@ void est_ref_init(est_ref *ref, const est_path *path, const ctune_access *access
     ref->rank = access->n_idx;
     ref->access = access;
     ref->mask = 0;
+    ref->group = ref->source = -1;
     for (int d = 0; d < ref->rank; d++) {
         ref->spread[d] = 0;
         for (int p = 0; p < n_dims; p++) {
@@ -105,6 +138,15 @@ void est_ref_init(est_ref *ref, const est_path *path, const ctune_access *access
             ref->mask |= ref->coef[d][p] != 0 ? 1u << p : 0;
         }
     }
+}
+
+void est_refs_add(est_state *state, est_path *path) {
+    path->first_ref = state->n_refs;
+    for (int r = -1; r < path->stage->n_reads && state->n_refs < EST_MAX_REFS; r++) {
+        const ctune_access *access = r < 0 ? &path->stage->target : &path->stage->reads[r]->access;
+        est_ref_init(&state->ref[state->n_refs++], path, access);
+    }
+    path->n_refs = state->n_refs - path->first_ref;
 }
 
 int est_ref_stride(const est_ref *ref, int pos) {
@@ -131,6 +173,16 @@ int est_register_level(const est_path *path) {
             }
         }
         return 0;
+    }
+    return -1;
+}
+
+int est_pack_node(const est_path *path, int read) {
+    for (int c = 0; c < path->nest->n_caches; c++) {
+        const ctune_cache *cache = &path->nest->cache[c];
+        if (cache->kind == CTUNE_CACHE_PACK && cache->stmt == path->i_stmt && cache->read == read) {
+            return cache->at;
+        }
     }
     return -1;
 }

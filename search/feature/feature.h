@@ -15,10 +15,13 @@ enum { CTUNE_FEATURE_VERSION = 1 };
 /* id, name, what it holds */
 #define CTUNE_FEATURE_GROUP_TABLE(X)                                                               \
     X(ESTIMATE, "estimate", "the analytic estimate and its parts")                                 \
-    X(CONTEXT, "context", "per-loop context of the hottest statement: inner, middle and outer loops") \
+    X(CONTEXT, "context",                                                                          \
+      "per-loop context of the hottest statement: inner, middle and outer loops")                  \
     X(RELATION, "relation", "context relations over thresholds, pooled over buffers")              \
-    X(KNOB, "knob", "what was decided: tiles per level, vector, unroll, packs, registers, threads") \
-    X(STORE, "store", "per store: operations, bytes, lines and reuse of its buffers, intensity curve") \
+    X(KNOB, "knob",                                                                                \
+      "what was decided: tiles per level, vector, unroll, packs, registers, threads")              \
+    X(STORE, "store",                                                                              \
+      "per store: operations, bytes, lines and reuse of its buffers, intensity curve")             \
     X(TARGET, "target", "facts about machine and compiler")
 
 typedef enum ctune_feature_group {

@@ -80,3 +80,24 @@ void ctune_guard_release(ctune_guard *guard) {
     guard->path = NULL;
     guard->fd = -1;
 }
+
+ctune_status ctune_folders_make(ctune_ctx *ctx, const char *path) {
+    char *copy = strdup(path);
+    if (copy == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "%s: out of memory", path);
+    }
+    ctune_status status = CTUNE_OK;
+    for (char *p = copy; *p != '\0' && status == CTUNE_OK; p++) {
+        if (*p != '/' || p == copy) {
+            continue;
+        }
+        *p = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
+            status = ctune_fail(ctx, CTUNE_EENV, "%s: cannot make the folder: %s", copy,
+                                strerror(errno));
+        }
+        *p = '/';
+    }
+    free(copy);
+    return status;
+}

@@ -15,4 +15,7 @@ typedef struct ctune_guard {
 CTUNE_MUST_USE ctune_status ctune_guard_acquire(ctune_ctx *ctx, const char *path, ctune_guard *out);
 void ctune_guard_release(ctune_guard *guard); /* fine when not held */
 
+/* Folders in which the file `path` is to be, those that are missing. */
+CTUNE_MUST_USE ctune_status ctune_folders_make(ctune_ctx *ctx, const char *path);
+
 #endif

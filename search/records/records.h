@@ -1,5 +1,6 @@
 /*
- * Lock (ctune.lock: text, sorted, committed by the user) and history (SQLite, every measurement).
+ * Target (what a tuning is valid for, and facts about it), lock (ctune.lock: text, sorted,
+ * committed by the user) and history (SQLite, every measurement).
  */
 #ifndef CTUNE_SEARCH_RECORDS_RECORDS_H
 #define CTUNE_SEARCH_RECORDS_RECORDS_H
@@ -18,18 +19,79 @@ typedef struct ctune_target {
     char flags[256];   /* flags that change code, normalised: sorted, no paths, defines and warnings
                           dropped */
     bool openmp;
-    bool fast_math; /* -ffast-math or -fassociative-math */
+    bool fast_math;   /* -ffast-math or -fassociative-math */
     int64_t l1_bytes; /* per core, from sysfs; default 32 KiB */
     int64_t l2_bytes; /* per core; default 512 KiB */
     int64_t l3_bytes; /* shared; default 8 MiB */
+    char host[96];    /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */
 } ctune_target;
 
 /* Ask the compiler (one run with -dM -E) and the machine. Fails EENV when the compiler cannot be
  * run. */
 CTUNE_MUST_USE ctune_status ctune_target_get(ctune_ctx *ctx, const ctune_run_compiler *compiler,
                                              ctune_target *out);
+/* The same without running anything: macros are the `#define` lines that a run with -dM -E would
+ * print (a compiler plugin has them). */
+CTUNE_MUST_USE ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compiler,
+                                              const char *macros, ctune_target *out);
 /* "clang 19 znver5 avx512 t1 <hash of flags, 8 hex digits>": no newline. out at least 256 bytes. */
 void ctune_target_key(const ctune_target *target, char *out, size_t size);
+
+/* ---- facts about a target ---------------- */
+struct ctune_machine; /* search/estimate/estimate.h */
+
+/* What models want to know about where records were measured. A key names a target, its facts
+ * describe it: they are in the history beside the key, and go with exported records. */
+typedef struct ctune_target_facts {
+    char compiler[64]; /* "clang 19" */
+    char cpu[96];      /* as in the key: "x86-64-v3" */
+    char host[96];     /* CPU of the machine that measures, "znver5"; "" = unknown */
+    char isa[32];      /* "avx2" */
+    bool is_gcc;
+    int vector_bytes, n_vector_regs;
+    int n_threads;                            /* of the compiled code */
+    int n_cores;                              /* that the machine offers */
+    int64_t cache_bytes[3];                   /* L1, L2 of a core, L3 */
+    double ghz;                               /* cycles per ns while the vector units work */
+    double fma_per_cycle, fma_f64_per_cycle;  /* vector multiply-adds, f32 and f64 */
+    double fma_latency;                       /* cycles */
+    double loads_per_cycle, stores_per_cycle; /* whole vectors in L1 */
+    double bytes_per_cycle[4];                /* read stream from L1, L2, L3, memory; one core */
+    bool is_measured;                         /* ghz and all below are, by a calibration */
+} ctune_target_facts;
+
+/* What the target says, the rest by default (estimate.h). */
+void ctune_target_facts_default(const ctune_target *target, ctune_target_facts *out);
+/* What the words of a key say, the rest by default: for records without facts. */
+void ctune_target_facts_from_key(const char *key, ctune_target_facts *out);
+/* Lines "name value", one a fact. */
+void ctune_target_facts_print(const ctune_target_facts *facts, ctune_text *out);
+/* Such lines; `name` stands in messages. out keeps what no line is about; names that are not known
+ * are skipped (a newer ctune's). EUSAGE with line when a value is malformed or out of range. */
+CTUNE_MUST_USE ctune_status ctune_target_facts_parse(ctune_ctx *ctx, const char *name,
+                                                     const char *text, ctune_target_facts *out);
+/* As a machine, for features of the target. Its n_cores is n_threads: what the code uses. */
+void ctune_target_facts_machine(const ctune_target_facts *facts, struct ctune_machine *out);
+/* As the analytic estimate wants it: of the measured facts the clock alone. Its rates were fitted
+ * together, and measured ones in their place do not rank better (docs/ctune.md, doctor). */
+void ctune_target_facts_estimate(const ctune_target_facts *facts, struct ctune_machine *out);
+
+/* ---- calibration: facts measured once on this machine, in a text file ---------------- */
+/* $CTUNE_MACHINE, else $XDG_CACHE_HOME/ctune/machine-<host>-<isa>.txt, else the same below
+ * ~/.cache; "" when there is none (CTUNE_MACHINE set and empty, no HOME). */
+void ctune_machine_path(const ctune_target *target, char *out, size_t size);
+/* Default facts, and over them those of the file. A file that is missing, of another machine,
+ * malformed or implausible leaves the defaults: the latter three with a warning. */
+void ctune_machine_facts_get(ctune_ctx *ctx, const ctune_target *target, ctune_target_facts *out);
+/* Of a key without facts whose records were measured on this machine: what its words say, with this
+ * machine's name, cores, caches and calibration. */
+void ctune_machine_facts_of_key(ctune_ctx *ctx, const char *key, ctune_target_facts *out);
+/* ctune_machine_facts_get and ctune_target_facts_estimate in one. */
+void ctune_machine_facts_load(ctune_ctx *ctx, const ctune_target *target,
+                              struct ctune_machine *out);
+/* Makes folders. */
+CTUNE_MUST_USE ctune_status ctune_machine_facts_write(ctune_ctx *ctx, const char *path,
+                                                      const ctune_target_facts *facts);
 
 /* ---- lock ---------------- */
 typedef struct ctune_lock_entry {
@@ -83,12 +145,15 @@ typedef struct ctune_record {
 
 typedef struct ctune_history ctune_history;
 
-/* Creates folder and file when missing (".ctune/history.db"); WAL, synchronous=NORMAL or better. A
- * corrupt file is moved aside to
- * "<path>.corrupt" with a warning diagnostic and a new one begun. Schema is versioned; a newer one
- * is EENV with words. */
+/* Creates folder and file when missing (".ctune/history.db"); WAL, synchronous=FULL. A
+ * corrupt file is moved aside to "<path>.corrupt" with a warning diagnostic and a new one begun.
+ * Schema is versioned; an older one is brought up to date in place, a newer one is EENV with words.
+ */
 CTUNE_MUST_USE ctune_status ctune_history_open(ctune_ctx *ctx, const char *path,
                                                ctune_history **out);
+/* Never writes: EENV when the file is missing or corrupt; older schemas are read as they are. */
+CTUNE_MUST_USE ctune_status ctune_history_open_readonly(ctune_ctx *ctx, const char *path,
+                                                        ctune_history **out);
 void ctune_history_close(ctune_history *history);
 /* Durable when it returns. Two processes may append at once (busy timeout 10 s). */
 CTUNE_MUST_USE ctune_status ctune_history_append(ctune_ctx *ctx, ctune_history *history,
@@ -96,20 +161,51 @@ CTUNE_MUST_USE ctune_status ctune_history_append(ctune_ctx *ctx, ctune_history *
 /* The same for a batch in one transaction (one wait for the disk): all of them or none. */
 CTUNE_MUST_USE ctune_status ctune_history_append_batch(ctune_ctx *ctx, ctune_history *history,
                                                        const ctune_record *records, int n);
+/* Facts of a target key. Facts that are there stay, unless the new ones are measured. Cheap when
+ * nothing changes: call it whenever records of the target are appended. */
+CTUNE_MUST_USE ctune_status ctune_history_facts_set(ctune_ctx *ctx, ctune_history *history,
+                                                    const char *key,
+                                                    const ctune_target_facts *facts);
+/* Those stored, else (*is_stored false) what the key says. is_stored may be NULL. */
+CTUNE_MUST_USE ctune_status ctune_history_facts_get(ctune_ctx *ctx, ctune_history *history,
+                                                    const char *key, ctune_target_facts *out,
+                                                    bool *is_stored);
 /* Each record of (workload, target) in order of insertion; workload 0 = any, target NULL = any.
- * visit returns false to stop; strings are valid during the call. A time that is not finite is kept
- * as "none" and read back as NaN. */
+ * visit returns false to stop; strings are valid during the call, except that `te` stays during the
+ * whole visit and equal dumps are the same pointer. A time that is not finite is kept as "none" and
+ * read back as NaN. */
 CTUNE_MUST_USE ctune_status
 ctune_history_visit(ctune_ctx *ctx, ctune_history *history, uint64_t workload, const char *target,
                     bool (*visit)(void *user, const ctune_record *record), void *user);
-/* JSON lines, one record a line. */
+
+/* ---- exchange ---------------- */
+/* JSON lines: facts of a target before its first record, the dump of a region only where it differs
+ * from that of the workload's record before (docs/lock.md). write returns false to stop. */
 CTUNE_MUST_USE ctune_status ctune_history_export(ctune_ctx *ctx, ctune_history *history,
                                                  bool (*write)(void *user, const char *line),
                                                  void *user);
+
+typedef struct ctune_import_counts {
+    int64_t n_records;   /* well-formed records that were read: new + known */
+    int64_t n_new;       /* went in */
+    int64_t n_known;     /* were there already: left out */
+    int64_t n_malformed; /* lines that are neither record nor facts: left out, each with a warning
+                            (the first 20 in words) that has its line */
+} ctune_import_counts;
+
+/* Records and facts that are not here yet; facts that are here stay. One transaction: when it fails
+ * nothing has changed. `name` stands in messages. counts may be NULL; written only on CTUNE_OK. */
 CTUNE_MUST_USE ctune_status ctune_history_import(ctune_ctx *ctx, ctune_history *history,
-                                                 const char *json_lines, int *n_imported);
-/* Records of another history file that are not here yet. n_merged may be NULL. */
+                                                 const char *name, const char *json_lines,
+                                                 ctune_import_counts *counts);
+/* The same from another history; its file is not changed. */
 CTUNE_MUST_USE ctune_status ctune_history_merge(ctune_ctx *ctx, ctune_history *history,
-                                                const char *other_path, int *n_merged);
+                                                const char *other_path,
+                                                ctune_import_counts *counts);
+/* The same from a file of either kind, told apart by its first bytes: a history, JSON lines, JSON
+ * lines compressed with gzip. "-" is standard input (no history). */
+CTUNE_MUST_USE ctune_status ctune_history_import_file(ctune_ctx *ctx, ctune_history *history,
+                                                      const char *path,
+                                                      ctune_import_counts *counts);
 
 #endif

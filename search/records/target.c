@@ -21,9 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <llvm-c/Core.h>
-#include <llvm-c/TargetMachine.h>
-
 extern char **environ;
 
 /* ---- macros -------------------------------------------------------------------------------- */
@@ -40,15 +37,27 @@ static const char *macro_find(const char *macros, const char *name) {
     return NULL;
 }
 
-/* The best first: macro, isa, vector_bytes. */
+/* The best first: macro, isa, vector_bytes, vector registers. */
 static const struct {
     const char *macro, *isa;
-    int vector_bytes;
+    int vector_bytes, n_regs;
 } isas[] = {
-    {"__AVX512F__", "avx512", 64}, {"__AVX2__", "avx2", 32},      {"__AVX__", "avx", 32},
-    {"__SSE4_2__", "sse4.2", 16},  {"__SSE2__", "sse2", 16},      {"__ARM_FEATURE_SVE", "sve", 16},
-    {"__ARM_NEON", "neon", 16},    {"__riscv_vector", "rvv", 16}, {"__VSX__", "vsx", 16},
+    {"__AVX512F__", "avx512", 64, 32}, {"__AVX2__", "avx2", 32, 16},
+    {"__AVX__", "avx", 32, 16},        {"__SSE4_2__", "sse4.2", 16, 16},
+    {"__SSE2__", "sse2", 16, 16},      {"__ARM_FEATURE_SVE", "sve", 16, 32},
+    {"__ARM_NEON", "neon", 16, 32},    {"__riscv_vector", "rvv", 16, 32},
+    {"__VSX__", "vsx", 16, 64},
 };
+
+void ctune_target_isa_get(const char *isa, int *vector_bytes, int *n_regs) {
+    *vector_bytes = *n_regs = 16;
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
+        if (strcmp(isa, isas[i].isa) == 0) {
+            *vector_bytes = isas[i].vector_bytes;
+            *n_regs = isas[i].n_regs;
+        }
+    }
+}
 
 static const struct {
     const char *macro, *name;
@@ -219,12 +228,12 @@ void ctune_target_read_caches(const char *folder, ctune_target *out) {
     }
 }
 
-static void name_host_cpu(ctune_target *out) {
-    char *name = LLVMGetHostCPUName();
-    if (name != NULL && name[0] != '\0') {
-        snprintf(out->cpu, sizeof out->cpu, "%s", name);
-    }
-    LLVMDisposeMessage(name);
+void ctune_target_read_machine(ctune_target *out) {
+    out->l1_bytes = 32 << 10;
+    out->l2_bytes = 512 << 10;
+    out->l3_bytes = 8 << 20;
+    ctune_target_read_caches("/sys/devices/system/cpu/cpu0/cache", out);
+    ctune_host_cpu_name(out->host, sizeof out->host);
 }
 
 static int count_threads(void) {
@@ -240,44 +249,47 @@ static int count_threads(void) {
     return n < 1 ? 1 : n > 4096 ? 4096 : n;
 }
 
-ctune_status ctune_target_get(ctune_ctx *ctx, const ctune_run_compiler *compiler,
-                              ctune_target *out) {
+ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compiler,
+                               const char *macros, ctune_target *out) {
     const int n_flags = compiler->n_flags;
     memset(out, 0, sizeof *out);
-    out->l1_bytes = 32 << 10;
-    out->l2_bytes = 512 << 10;
-    out->l3_bytes = 8 << 20;
+    ctune_target_read_machine(out);
     ctune_status status =
         ctune_target_flags(ctx, n_flags, compiler->flags, out->flags, sizeof out->flags);
     if (status != CTUNE_OK) {
         return status;
     }
-    char **words = dry_run_words(compiler);
-    ctune_text macros;
-    ctune_text_init(&macros);
-    status = words == NULL ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for compiler flags")
-                           : capture(ctx, words, &macros);
-    if (status == CTUNE_OK) {
-        ctune_target_read_macros(ctune_text_get(&macros), out);
-    }
-    free(words);
-    ctune_text_clear(&macros);
-    if (status != CTUNE_OK) {
-        return status;
-    }
+    ctune_target_read_macros(macros, out);
     const char *march = ctune_target_last(n_flags, compiler->flags, "-march=");
     const char *mcpu = ctune_target_last(n_flags, compiler->flags, "-mcpu=");
     const char *cpu = mcpu != NULL ? mcpu : march;
     if (cpu != NULL && strcmp(cpu, "native") == 0) {
-        name_host_cpu(out);
+        if (out->host[0] != '\0') {
+            snprintf(out->cpu, sizeof out->cpu, "%s", out->host);
+        }
     } else if (cpu != NULL && cpu[0] != '\0') {
         snprintf(out->cpu, sizeof out->cpu, "%.*s", (int)strcspn(cpu, " \t\r\n"), cpu);
     }
     int flag = associative_flag(n_flags, compiler->flags);
     out->fast_math = flag >= 0 ? flag == 1 : out->fast_math;
     out->n_threads = out->openmp ? count_threads() : 1;
-    ctune_target_read_caches("/sys/devices/system/cpu/cpu0/cache", out);
     return CTUNE_OK;
+}
+
+ctune_status ctune_target_get(ctune_ctx *ctx, const ctune_run_compiler *compiler,
+                              ctune_target *out) {
+    char **words = dry_run_words(compiler);
+    ctune_text macros;
+    ctune_text_init(&macros);
+    ctune_status status = words == NULL
+                              ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for compiler flags")
+                              : capture(ctx, words, &macros);
+    if (status == CTUNE_OK) {
+        status = ctune_target_make(ctx, compiler, ctune_text_get(&macros), out);
+    }
+    free(words);
+    ctune_text_clear(&macros);
+    return status;
 }
 
 void ctune_target_key(const ctune_target *target, char *out, size_t size) {

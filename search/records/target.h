@@ -24,5 +24,11 @@ void ctune_target_read_macros(const char *macros, ctune_target *out);
 /* Cache sizes below `folder` (/sys/devices/system/cpu/cpu0/cache); what is not there keeps its
  * default. */
 void ctune_target_read_caches(const char *folder, ctune_target *out);
+/* Caches, by default or as they are, and the CPU of this machine. */
+void ctune_target_read_machine(ctune_target *out);
+/* Of the instruction set of that name; 16 and 16 when it is not known. */
+void ctune_target_isa_get(const char *isa, int *vector_bytes, int *n_regs);
+/* LLVM's name of this machine's CPU, "" when it has none. */
+void ctune_host_cpu_name(char *out, size_t size);
 
 #endif

@@ -7,7 +7,7 @@ expect 2 "$CTUNE"
 err_has 'usage: ctune'
 expect 0 "$CTUNE" --help
 out_has 'tune .*search'
-for command in tune apply show check doctor export; do
+for command in tune apply show check doctor export import; do
     expect 0 "$CTUNE" $command --help
     out_has "usage: ctune $command"
     out_has '.-help'

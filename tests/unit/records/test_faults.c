@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +215,91 @@ static void test_full_disk_under_a_history(void **state) {
     assert_int_equal(f->n_warnings, 0);
 }
 
+/* ---- bringing an old history up to date ------------------------------------------------------ */
+/* A history of schema 1 with n records of seed 0. */
+static void make_version_1(fixture *f, int n) {
+    ctune_history *h;
+    assert_int_equal(ctune_history_open(&f->ctx, f->db, &h), CTUNE_OK);
+    for (int i = 0; i < n; i++) {
+        ctune_record r = record(0, i);
+        assert_int_equal(ctune_history_append(&f->ctx, h, &r), CTUNE_OK);
+    }
+    ctune_history_close(h);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(f->db, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "DROP TABLE target; PRAGMA user_version = 1", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void open_full(fixture *f) {
+    ctune_history *h;
+    ctune_status status = ctune_history_open(&f->ctx, f->db, &h);
+    _exit(status == CTUNE_EENV && h == NULL && strstr(f->ctx.error, "cannot") != NULL ? 0 : 101);
+}
+
+static void test_full_disk_under_a_migration(void **state) {
+    fixture *f = *state;
+    make_version_1(f, 5);
+    assert_int_equal(run_limited(3000, open_full, f), 0);
+    ctune_history *h;
+    int n = 0;
+    assert_int_equal(ctune_history_open_readonly(&f->ctx, f->db, &h), CTUNE_OK);
+    assert_int_equal(ctune_history_visit(&f->ctx, h, 0, NULL, count_record, &n), CTUNE_OK);
+    ctune_history_close(h);
+    assert_int_equal(n, 5);
+    n = 0;
+    count_records(f, &n);
+    assert_int_equal(n, 5);
+    assert_int_equal(f->n_warnings, 0);
+}
+
+static void test_several_migrate(void **state) {
+    fixture *f = *state;
+    int go[2];
+    make_version_1(f, 5);
+    assert_int_equal(pipe(go), 0);
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) {
+            append_child(f, i + 1, 20, go[0]);
+        }
+    }
+    assert_int_equal(write(go[1], "xxx", 3), 3);
+    for (int i = 0; i < 3; i++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    int n[4] = {0};
+    count_records(f, n);
+    assert_true(n[0] == 5 && n[1] == 20 && n[2] == 20 && n[3] == 20);
+    close(go[0]);
+    close(go[1]);
+}
+
+/* A program that knows only schema 1 has the file open and goes on. */
+static void test_old_writer_goes_on(void **state) {
+    fixture *f = *state;
+    static const char insert[] =
+        "INSERT INTO record(workload, target, region, te, sizes, schedule, seed, trial, outcome)"
+        " SELECT 1, 't', 'r', 1, '', '', 0, count(*), 'ok' FROM record";
+    make_version_1(f, 2);
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    assert_int_equal(sqlite3_open(f->db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, insert, -1, &s, NULL), SQLITE_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sqlite3_step(s), SQLITE_DONE);
+        sqlite3_reset(s);
+        int n = 0;
+        count_records(f, &n); /* the first time it migrates */
+        assert_int_equal(n, i + 3);
+    }
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+}
+
 static void update_full(fixture *f) {
     char region[] = "second";
     ctune_lock_entry e = entry(region);
@@ -346,6 +432,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_killed_writer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full_disk_under_a_history, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full_disk_under_a_lock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_full_disk_under_a_migration, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_several_migrate, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_old_writer_goes_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_writers_of_a_lock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_corrupt_history, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unwritable_places, set_up, tear_down),

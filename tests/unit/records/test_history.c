@@ -1,4 +1,5 @@
-/* The history: append, visit, export, import, merge, versions. Faults are in test_faults.c. */
+/* The history: append, visit, facts, versions. Exchange is in test_exchange.c, faults in
+ * test_faults.c. */
 #include "search/records/records.h"
 
 #include <math.h>
@@ -127,78 +128,6 @@ static void test_close_and_open_again(void **state) {
     assert_int_equal(v.n, 5);
 }
 
-static bool collect(void *user, const char *line) {
-    ctune_text_printf(user, "%s\n", line);
-    return true;
-}
-
-static void test_export_import_merge(void **state) {
-    fixture *f = *state;
-    append_many(f, 8);
-    ctune_text lines, again;
-    ctune_text_init(&lines);
-    ctune_text_init(&again);
-    assert_int_equal(ctune_history_export(&f->ctx, f->history, collect, &lines), CTUNE_OK);
-    char other_path[160];
-    snprintf(other_path, sizeof other_path, "%s/other.db", f->folder);
-    ctune_history *other;
-    assert_int_equal(ctune_history_open(&f->ctx, other_path, &other), CTUNE_OK);
-    int n = -1;
-    assert_int_equal(ctune_history_import(&f->ctx, other, ctune_text_get(&lines), &n), CTUNE_OK);
-    assert_int_equal(n, 8);
-    assert_int_equal(ctune_history_export(&f->ctx, other, collect, &again), CTUNE_OK);
-    assert_string_equal(ctune_text_get(&lines), ctune_text_get(&again));
-    assert_int_equal(ctune_history_import(&f->ctx, other, ctune_text_get(&lines), &n), CTUNE_OK);
-    assert_int_equal(n, 0); /* all there already */
-    ctune_record extra = record(100);
-    assert_int_equal(ctune_history_append(&f->ctx, other, &extra), CTUNE_OK);
-    ctune_history_close(other);
-    assert_int_equal(ctune_history_merge(&f->ctx, f->history, other_path, &n), CTUNE_OK);
-    assert_int_equal(n, 1);
-    assert_int_equal(ctune_history_merge(&f->ctx, f->history, other_path, &n), CTUNE_OK);
-    assert_int_equal(n, 0);
-    assert_int_equal(ctune_history_merge(&f->ctx, f->history, f->path, &n), CTUNE_OK); /* itself */
-    assert_int_equal(n, 0);
-    assert_int_equal(ctune_history_merge(&f->ctx, f->history, "/nonexistent.db", &n), CTUNE_EENV);
-    ctune_text_clear(&lines);
-    ctune_text_clear(&again);
-}
-
-static void test_import_is_all_or_nothing(void **state) {
-    fixture *f = *state;
-    append_many(f, 1);
-    ctune_text lines;
-    ctune_text_init(&lines);
-    assert_int_equal(ctune_history_export(&f->ctx, f->history, collect, &lines), CTUNE_OK);
-    char path[160];
-    snprintf(path, sizeof path, "%s/other.db", f->folder);
-    ctune_history *other;
-    assert_int_equal(ctune_history_open(&f->ctx, path, &other), CTUNE_OK);
-    static const char *const bad[] = {"{",
-                                      "[]",
-                                      "{\"trial\":1}",
-                                      "3",
-                                      "{} x",
-                                      "{\"trial\":-1}",
-                                      "{\"trial\":1,\"workload\":\"xyz\"}"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ctune_text text;
-        ctune_text_init(&text);
-        ctune_text_printf(&text, "%s\n%s\n", ctune_text_get(&lines), bad[i]);
-        int n = -1;
-        assert_int_equal(ctune_history_import(&f->ctx, other, ctune_text_get(&text), &n),
-                         CTUNE_EUSAGE);
-        assert_non_null(strstr(f->ctx.error, "import:3:"));
-        assert_int_equal(n, -1);
-        ctune_text_clear(&text);
-    }
-    visited v = {0};
-    assert_int_equal(ctune_history_visit(&f->ctx, other, 0, NULL, visit, &v), CTUNE_OK);
-    assert_int_equal(v.n, 0);
-    ctune_history_close(other);
-    ctune_text_clear(&lines);
-}
-
 static void run_sql(const char *path, const char *sql) {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -211,14 +140,21 @@ static void test_other_databases(void **state) {
     ctune_history *h;
     char path[160];
     snprintf(path, sizeof path, "%s/newer.db", f->folder);
-    run_sql(path, "CREATE TABLE x(a); PRAGMA user_version = 2");
+    run_sql(path, "CREATE TABLE x(a); PRAGMA user_version = 3");
     assert_int_equal(ctune_history_open(&f->ctx, path, &h), CTUNE_EENV);
     assert_non_null(strstr(f->ctx.error, "newer ctune"));
     assert_null(h);
+    assert_int_equal(ctune_history_open_readonly(&f->ctx, path, &h), CTUNE_EENV);
+    assert_non_null(strstr(f->ctx.error, "newer ctune"));
     run_sql(path, "PRAGMA user_version = 0");
     assert_int_equal(ctune_history_open(&f->ctx, path, &h), CTUNE_EENV);
     assert_non_null(strstr(f->ctx.error, "no history"));
+    assert_int_equal(ctune_history_open_readonly(&f->ctx, path, &h), CTUNE_EENV);
+    assert_non_null(strstr(f->ctx.error, "no history"));
     run_sql(path, "PRAGMA user_version = 1");
+    assert_int_equal(ctune_history_open(&f->ctx, path, &h), CTUNE_EENV);
+    assert_non_null(strstr(f->ctx.error, "no history"));
+    run_sql(path, "PRAGMA user_version = 2");
     assert_int_equal(ctune_history_open(&f->ctx, path, &h), CTUNE_EENV);
     assert_non_null(strstr(f->ctx.error, "tables"));
     append_many(f, 1);
@@ -228,12 +164,125 @@ static void test_other_databases(void **state) {
     assert_non_null(strstr(f->ctx.error, "sublime"));
 }
 
+/* ---- schema 1 -------------------------------------------------------------------------------- */
+/* As ctune 0.1 of schema 1 made it, with two records. */
+static const char version_1[] =
+    "PRAGMA journal_mode = WAL;"
+    "CREATE TABLE te(id INTEGER PRIMARY KEY, body TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE record(id INTEGER PRIMARY KEY, workload INTEGER NOT NULL, target TEXT NOT NULL,"
+    " region TEXT NOT NULL, te INTEGER NOT NULL REFERENCES te(id), sizes TEXT NOT NULL,"
+    " schedule TEXT NOT NULL, seed INTEGER NOT NULL, trial INTEGER NOT NULL, outcome TEXT NOT NULL,"
+    " best_ns REAL, median_ns REAL, original_ns REAL);"
+    "CREATE INDEX record_of ON record(workload, target, seed, trial);"
+    "PRAGMA user_version = 1;"
+    "INSERT INTO te VALUES(1, 'te 1'), (2, 'te 1 b');"
+    "INSERT INTO record VALUES(1, -81985529216486896, 'clang 19 znver5 avx512 t1 0a', 'gemm', 1,"
+    " 'n=8', 'unroll i', 1, 0, 'ok', 10.5, 11, 12),"
+    " (7, 2, 'gcc 12 x86-64-v3 avx2 t4 0b', 'copy', 2, '', '', -1, 3, 'crash', NULL, NULL, 12);";
+
+static void check_version_1(fixture *f, ctune_history *h) {
+    visited v = {0};
+    assert_int_equal(ctune_history_visit(&f->ctx, h, 0, NULL, visit, &v), CTUNE_OK);
+    assert_true(v.n == 2 && v.trial[0] == 0 && v.trial[1] == 3);
+    assert_true(v.last.workload == 2 && v.last.seed == UINT64_MAX && isnan(v.last.best_ns));
+    ctune_target_facts facts;
+    bool is_stored = true;
+    const char *key = "gcc 12 x86-64-v3 avx2 t4 0b";
+    assert_int_equal(ctune_history_facts_get(&f->ctx, h, key, &facts, &is_stored), CTUNE_OK);
+    assert_false(is_stored);
+    assert_true(facts.is_gcc && facts.vector_bytes == 32 && facts.n_threads == 4);
+}
+
+static void test_migration(void **state) {
+    fixture *f = *state;
+    ctune_history *h;
+    char path[160];
+    snprintf(path, sizeof path, "%s/old.db", f->folder);
+    run_sql(path, version_1);
+    assert_int_equal(ctune_history_open_readonly(&f->ctx, path, &h), CTUNE_OK);
+    check_version_1(f, h);
+    ctune_target_facts facts;
+    ctune_target_facts_from_key("t", &facts);
+    assert_int_equal(ctune_history_facts_set(&f->ctx, h, "t", &facts), CTUNE_EENV);
+    ctune_history_close(h);
+    run_sql(path, "CREATE TABLE target(x); DROP TABLE target"); /* fails when it was made */
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(ctune_history_open(&f->ctx, path, &h), CTUNE_OK);
+        check_version_1(f, h);
+        assert_int_equal(ctune_history_facts_set(&f->ctx, h, "t", &facts), CTUNE_OK);
+        ctune_history_close(h);
+    }
+    run_sql(path, "SELECT key, facts FROM target");
+    assert_int_equal(f->ctx.n_warnings, 0);
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+static double stored_ghz(fixture *f, const char *key) {
+    ctune_target_facts facts;
+    bool is_stored;
+    assert_int_equal(ctune_history_facts_get(&f->ctx, f->history, key, &facts, &is_stored),
+                     CTUNE_OK);
+    return is_stored ? facts.ghz : 0;
+}
+
+static void test_facts(void **state) {
+    fixture *f = *state;
+    const char *key = "clang 19 znver5 avx512 t1 0a0b0c0d";
+    ctune_target_facts facts;
+    ctune_target_facts_from_key(key, &facts);
+    assert_true(stored_ghz(f, key) == 0);
+    facts.ghz = 2.5;
+    assert_int_equal(ctune_history_facts_set(&f->ctx, f->history, key, &facts), CTUNE_OK);
+    assert_true(stored_ghz(f, key) == 2.5);
+    facts.ghz = 3.5; /* defaults do not replace defaults */
+    assert_int_equal(ctune_history_facts_set(&f->ctx, f->history, key, &facts), CTUNE_OK);
+    assert_true(stored_ghz(f, key) == 2.5);
+    facts.is_measured = true;
+    assert_int_equal(ctune_history_facts_set(&f->ctx, f->history, key, &facts), CTUNE_OK);
+    facts.ghz = 4.5; /* measured anew */
+    assert_int_equal(ctune_history_facts_set(&f->ctx, f->history, key, &facts), CTUNE_OK);
+    assert_true(stored_ghz(f, key) == 4.5);
+    facts.ghz = 1.5;
+    facts.is_measured = false;
+    assert_int_equal(ctune_history_facts_set(&f->ctx, f->history, key, &facts), CTUNE_OK);
+    assert_true(stored_ghz(f, key) == 4.5);
+    run_sql(f->path, "UPDATE target SET facts = 'ghz fast'");
+    assert_true(stored_ghz(f, key) == 0); /* with a warning, as if there were none */
+    assert_int_equal(f->ctx.n_warnings, 1);
+    assert_int_equal(ctune_history_facts_set(&f->ctx, f->history, key, &facts), CTUNE_OK);
+    assert_true(stored_ghz(f, key) == 1.5);
+}
+
+static bool same_te(void *user, const ctune_record *r) {
+    const char **te = user;
+    te[r->trial / 4] = te[r->trial / 4] == NULL ? r->te : te[r->trial / 4];
+    assert_true(te[r->trial / 4] == r->te);
+    return true;
+}
+
+static void test_dumps_are_shared(void **state) {
+    fixture *f = *state;
+    for (int i = 0; i < 8; i++) {
+        ctune_record r = record(i);
+        r.te = i < 4 ? "te 1\na\n" : "te 1\nb\n";
+        assert_int_equal(ctune_history_append(&f->ctx, f->history, &r), CTUNE_OK);
+    }
+    const char *te[2] = {NULL, NULL};
+    assert_int_equal(ctune_history_visit(&f->ctx, f->history, 0, NULL, same_te, te), CTUNE_OK);
+    assert_true(te[0] != te[1]);
+    run_sql(f->path, "DELETE FROM te WHERE id = 2");
+    te[0] = te[1] = NULL;
+    assert_int_equal(ctune_history_visit(&f->ctx, f->history, 0, NULL, same_te, te), CTUNE_EENV);
+    assert_non_null(strstr(f->ctx.error, "no dump"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_migration, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_facts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_dumps_are_shared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_append_and_visit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_close_and_open_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_export_import_merge, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_import_is_all_or_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_databases, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,105 @@
+/*
+ * Final: see final.h.
+ */
+#include "plugin/tool/final.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A winner's median must be this much below the original's of the same rounds. */
+#define MIN_GAIN 1.02
+#define FINAL_S 4.0
+
+bool ctune_final_add(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
+                     ctune_final *f) {
+    if (f->n == CTUNE_MAX_FINALISTS) {
+        return true;
+    }
+    for (int i = 0; i < f->n; i++) {
+        if (strcmp(f->entry[i].schedule, schedule) == 0) {
+            return true;
+        }
+    }
+    ctune_finalist *out = &f->entry[f->n];
+    ctune_text text;
+    ctune_text_init(&text);
+    snprintf(out->name, sizeof out->name, "ctune_final_%d", f->n);
+    bool ok = ctune_bench_emit(ctx, bench, schedule, out->name, &text) == CTUNE_OK && !text.failed;
+    if (ok) {
+        out->schedule = strdup(schedule);
+        out->unit = strdup(ctune_text_get(&text));
+        out->estimate_ns = ns;
+        ok = out->schedule != NULL && out->unit != NULL;
+        f->n++; /* owned by f from here, whole or not */
+    }
+    ctune_text_clear(&text);
+    return ok;
+}
+
+static int final_rounds(const ctune_options *options, const ctune_bench *bench, const ctune_final *f) {
+    if (options->rounds > 0) {
+        return (int)options->rounds;
+    }
+    double round_ns = bench->original_ns;
+    for (int i = 0; i < f->n; i++) {
+        round_ns += f->entry[i].estimate_ns;
+    }
+    double rounds = FINAL_S * 1e9 / (round_ns + 1e6);
+    return rounds < 3 ? 3 : rounds > 25 ? 25 : (int)rounds;
+}
+
+static ctune_status run(ctune_ctx *ctx, const ctune_options *options,
+                              const ctune_bench *bench, ctune_final *f, ctune_outcome *out) {
+    const char *units[CTUNE_MAX_FINALISTS], *names[CTUNE_MAX_FINALISTS];
+    ctune_run_result results[CTUNE_MAX_FINALISTS];
+    for (int i = 0; i < f->n; i++) {
+        units[i] = f->entry[i].unit;
+        names[i] = f->entry[i].name;
+    }
+    ctune_status status =
+        ctune_runner_final(ctx, bench->runner, ctune_text_get(&bench->prelude), units, names, f->n,
+                           final_rounds(options, bench, f), results);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    int best = -1;
+    for (int i = 0; i < f->n; i++) {
+        const ctune_run_result *r = &results[i];
+        if (r->outcome != CTUNE_RUN_OK) {
+            continue;
+        }
+        out->original_ns = r->original_ns > 0 ? r->original_ns : out->original_ns;
+        if (r->median_ns * MIN_GAIN < r->original_ns &&
+            (best < 0 || r->median_ns < results[best].median_ns)) {
+            best = i;
+        }
+    }
+    out->tuned_ns = out->original_ns;
+    if (best >= 0) {
+        out->original_ns = results[best].original_ns;
+        out->tuned_ns = results[best].median_ns;
+        out->is_original = false;
+        free(out->schedule);
+        out->schedule = f->entry[best].schedule;
+        f->entry[best].schedule = NULL;
+    }
+    return CTUNE_OK;
+}
+
+ctune_status ctune_final_run(ctune_ctx *ctx, const ctune_options *options,
+                             const ctune_bench *bench, ctune_final *f, ctune_outcome *out) {
+    out->schedule = strdup("");
+    out->is_original = true;
+    out->tuned_ns = out->original_ns;
+    if (out->schedule == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    return f->n > 0 ? run(ctx, options, bench, f, out) : CTUNE_OK;
+}
+
+void ctune_final_clear(ctune_final *f) {
+    for (int i = 0; i < f->n; i++) {
+        free(f->entry[i].schedule);
+        free(f->entry[i].unit);
+    }
+}

@@ -1,0 +1,32 @@
+/*
+ * Final: finalists and the original, interleaved; a winner must beat the original beyond noise.
+ */
+#ifndef CTUNE_PLUGIN_TOOL_FINAL_H
+#define CTUNE_PLUGIN_TOOL_FINAL_H
+
+#include "plugin/tool/tool.h"
+
+enum { CTUNE_MAX_FINALISTS = 6 };
+
+typedef struct ctune_finalist {
+    char *schedule, *unit; /* owned */
+    char name[32];
+    double estimate_ns; /* from the search */
+} ctune_finalist;
+
+typedef struct ctune_final {
+    int n;
+    ctune_finalist entry[CTUNE_MAX_FINALISTS];
+} ctune_final;
+
+/* Emitted from the schedule's text, as `apply` will do it. False when it cannot be; a duplicate and
+ * one too many count as added. */
+bool ctune_final_add(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
+                     ctune_final *final);
+/* Fills times, is_original and schedule of *out. */
+CTUNE_MUST_USE ctune_status ctune_final_run(ctune_ctx *ctx, const ctune_options *options,
+                                            const ctune_bench *bench, ctune_final *final,
+                                            ctune_outcome *out);
+void ctune_final_clear(ctune_final *final);
+
+#endif

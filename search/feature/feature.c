@@ -1,0 +1,85 @@
+/*
+ * Rows of features: the groups one after the other. The analysis of the estimate is made once and
+ * looked at by all of them.
+ */
+#include "search/feature/feature_private.h"
+
+static const char *const group_names[] = {
+#define X(id, name, help) name,
+    CTUNE_FEATURE_GROUP_TABLE(X)
+#undef X
+};
+
+static const feat_group *group_get(int group) {
+    static const feat_group *const groups[CTUNE_N_FEATURE_GROUPS] = {
+        [CTUNE_FEATURE_ESTIMATE] = &feat_estimate, [CTUNE_FEATURE_CONTEXT] = &feat_context,
+        [CTUNE_FEATURE_RELATION] = &feat_relation, [CTUNE_FEATURE_KNOB] = &feat_knob,
+        [CTUNE_FEATURE_STORE] = &feat_store,       [CTUNE_FEATURE_TARGET] = &feat_target,
+    };
+    return groups[group];
+}
+
+const char *ctune_feature_group_name(ctune_feature_group group) {
+    return group_names[group];
+}
+
+int ctune_feature_count(unsigned groups) {
+    int n = 0;
+    for (int g = 0; g < CTUNE_N_FEATURE_GROUPS; g++) {
+        n += groups >> g & 1 ? group_get(g)->n : 0;
+    }
+    return n;
+}
+
+/* Group of column i, and in *i the column within it; -1 when there is none. */
+static int find_column(unsigned groups, int *i) {
+    for (int g = 0; g < CTUNE_N_FEATURE_GROUPS; g++) {
+        int n = groups >> g & 1 ? group_get(g)->n : 0;
+        if (*i >= 0 && *i < n) {
+            return g;
+        }
+        *i -= n;
+    }
+    return -1;
+}
+
+const char *ctune_feature_name(unsigned groups, int i) {
+    int g = find_column(groups, &i);
+    return g < 0 ? "" : group_get(g)->names[i];
+}
+
+ctune_feature_group ctune_feature_group_of(unsigned groups, int i) {
+    int g = find_column(groups, &i);
+    return g < 0 ? CTUNE_N_FEATURE_GROUPS : (ctune_feature_group)g;
+}
+
+/* Models do not take infinities: what got out of hand is put back into a wide range. */
+static void make_finite(float *row, int n) {
+    static const float most = 1e9f;
+    for (int i = 0; i < n; i++) {
+        float x = row[i];
+        x = x > most ? most : x;
+        row[i] = x >= -most ? x : x < -most ? -most : 0;
+    }
+}
+
+void ctune_feature_get(const ctune_nest *nest, const ctune_feature_target *target, unsigned groups,
+                       float *row) {
+    est_analysis analysis; /* large and not cleared */
+    feat_state state;
+    int n = ctune_feature_count(groups), at = 0;
+    for (int i = 0; i < n; i++) {
+        row[i] = 0;
+    }
+    est_analyse(&analysis, nest, &target->machine);
+    if (!feat_state_init(&state, &analysis, nest, target)) {
+        return;
+    }
+    for (int g = 0; g < CTUNE_N_FEATURE_GROUPS; g++) {
+        if (groups >> g & 1) {
+            group_get(g)->fill(&state, row + at);
+            at += group_get(g)->n;
+        }
+    }
+    make_finite(row, n);
+}

@@ -1,0 +1,143 @@
+# ctune cc and ctune flags: the plugin's flags where C is compiled, the plain compiler everywhere else.
+. "$(dirname "$0")/lib.sh"
+
+schedule='schedule("split j 8 -> j0 j1; reorder i j0 k j1; vectorize j1")'
+make_gemm gemm.c "sizes(n=40) $schedule"
+code() { objdump -dr --no-show-raw-insn "$1" | sed 1,3d; }
+
+kinds=
+for kind in clang-19 gcc; do
+    "$CTUNE" flags $kind >/dev/null 2>&1 && kinds="$kinds $kind"
+done
+
+# ---- no plugin: the build goes on, in words ----
+mkdir empty
+expect 0 env CTUNE_PLUGIN_DIR="$PWD/empty" "$CTUNE" cc gcc -O2 -c gemm.c -o plain.o
+err_has '^ctune: warning: nothing is tuned: no plugin for gcc'
+[ "$(wc -l <"$work/stderr")" = 1 ] || fail "more than one line"
+expect 3 env CTUNE_PLUGIN_DIR="$PWD/empty" "$CTUNE" flags gcc
+err_has 'CTUNE_PLUGIN_DIR'
+cat >mycc <<'END2'
+#!/bin/sh
+echo "mycc: $*"
+END2
+chmod +x mycc
+expect 0 "$CTUNE" cc ./mycc -c gemm.c
+out_has '^mycc: -c gemm.c$'
+err_has 'neither clang nor gcc'
+
+# ---- usage ----
+expect 2 "$CTUNE" cc
+expect 2 "$CTUNE" cc --mode=fast gcc -c gemm.c
+err_has "no mode 'fast'"
+expect 2 "$CTUNE" cc --colour gcc -c gemm.c
+expect 3 "$CTUNE" cc no-such-gcc -c gemm.c
+err_has "cannot run 'no-such-gcc'"
+expect 2 "$CTUNE" flags
+expect 2 "$CTUNE" flags ./mycc
+expect 2 "$CTUNE" flags --mode fast gcc
+
+# ---- flags that a shell reads back ----
+mkdir -p "dir's"
+for kind in $kinds; do
+    cp "$(dirname "$("$CTUNE" flags $kind | sed 's/^-fplugin=//')")"/*ctune*.so "dir's"
+    expect 0 env CTUNE_PLUGIN_DIR="$PWD/dir's" "$CTUNE" flags --lock "my lock's" --mode predict --report remarks $kind
+    eval "set -- $(cat "$work/stdout")"
+    [ $# = 4 ] || fail "$# words"
+    [ "$2,$3,$4" = "-fplugin-arg-ctune-lock=my lock's,-fplugin-arg-ctune-mode=predict,-fplugin-arg-ctune-report=remarks" ] ||
+        fail "words of $kind: $*"
+    eval "set -- $(CTUNE_PLUGIN_DIR="$PWD/dir's" "$CTUNE" flags $kind)"
+    $kind -w -O2 "$@" -c gemm.c -o flags.o || fail "flags of $kind"
+    "$CTUNE" apply gemm.c -o applied.c -- $kind -O2
+    $kind -w -O2 -c applied.c -o applied.o
+    [ "$(code flags.o)" = "$(code applied.o)" ] || fail "$kind with flags: other instructions"
+    expect 0 "$CTUNE" cc $kind -O2 -c gemm.c -o wrapped.o
+    [ "$(code wrapped.o)" = "$(code applied.o)" ] || fail "ctune cc $kind: other instructions"
+done
+
+# ---- what is passed on as it is: the plugin's flags do not appear ----
+cat >fake-gcc <<'END2'
+#!/bin/sh
+case "$*" in *-fplugin*) echo plugin ;; *) echo plain ;; esac
+END2
+cp fake-gcc gcc
+chmod +x gcc
+echo 'int main(void) { return 0; }' >"a b.c"
+printf '%s\n' -O2 '"a b.c"' -c >compile.rsp
+printf '%s\n' a.o -o app >link.rsp
+is() {
+    want=$1
+    shift
+    expect 0 "$CTUNE" cc ./gcc "$@"
+    [ "$(cat "$work/stdout")" = "$want" ] || fail "$want is not what becomes of: $*"
+}
+case $kinds in *gcc*)
+    is plugin -c gemm.c
+    is plugin gemm.c -o app
+    is plugin -O2 -S -o x.s -MD -MF x.d "a b.c"
+    is plugin -xc -c -
+    is plugin -x c /dev/null
+    is plugin -fsyntax-only gemm.c
+    is plugin x.o gemm.c
+    is plugin @compile.rsp
+    is plain @link.rsp
+    is plain a.o b.o -o app
+    is plain -o a.c b.o
+    is plain -E gemm.c
+    is plain -M gemm.c
+    is plain -MM gemm.c
+    is plain --version
+    is plain -v
+    is plain -dumpversion
+    is plain -print-file-name=x
+    is plain -c a.cc
+    is plain -c a.S
+    is plain -x c++ gemm.c
+    is plain -include a.c -c a.cc
+    expect 0 "$CTUNE" cc env ./gcc -c gemm.c
+    out_has '^plugin$'
+    ;;
+esac
+rm gcc
+
+# ---- exit codes, output and signals are the compiler's ----
+for kind in $kinds; do
+    expect 0 "$CTUNE" cc $kind -dumpversion
+    [ "$(cat "$work/stdout")" = "$($kind -dumpversion)" ] || fail "-dumpversion"
+    echo 'int main(void) { return x; }' >wrong.c
+    expect 1 "$CTUNE" cc $kind -c wrong.c
+    err_has "wrong.c:1:25: error: "
+    echo 'int f(void);' | "$CTUNE" cc $kind -x c -c - -o x.o || fail "standard input"
+done
+
+# ---- Make: out of tree, dependencies, lock ----
+mkdir -p project/src
+make_gemm project/src/gemm.c "sizes(n=40) $schedule"
+sed -i 's/^int main(void)/int test(void)/' project/src/gemm.c
+cat >project/src/main.c <<'END2'
+int test(void);
+int main(void) { return test(); }
+END2
+cat >project/Makefile <<'END2'
+CFLAGS = -O2 -Wall -Wno-unknown-pragmas -MMD -MP
+VPATH = src
+app: gemm.o main.o
+	$(CC) $(CFLAGS) -o $@ $^
+-include gemm.d main.d
+clean:
+	rm -f app *.o *.d
+END2
+for kind in $kinds; do
+    make -s -C project clean
+    make -s -C project CC=$kind || fail "make CC=$kind"
+    want=$(project/app)
+    code project/gemm.o >plain.code
+    make -s -C project clean
+    expect 0 make -s -C project CC="'$CTUNE' cc $kind"
+    [ "$(project/app)" = "$want" ] || fail "results of make with $kind"
+    ! cmp -s plain.code - <<END2 || fail "make: nothing was tuned by $kind"
+$(code project/gemm.o)
+END2
+    expect 0 make -s -C project CC="'$CTUNE' cc $kind" -q
+done
+[ -z "$(ls "$TMPDIR")" ] || fail "files are left"
