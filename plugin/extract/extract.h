@@ -30,6 +30,7 @@ typedef struct ctune_unit {
     int n_regions; /* annotated statements, in file order, handled or not */
     ctune_unit_region *regions;
     bool has_parse_errors; /* the compiler would fail on the file: nothing is extracted */
+    bool includes_itself;  /* a region may be compiled several times, with other macros each time */
 } ctune_unit;
 
 /*

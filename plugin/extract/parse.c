@@ -284,6 +284,7 @@ typedef struct seen_files {
 
 static void check_once(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data) {
     seen_files *seen = data;
+    seen->parsed->includes_itself |= depth > 0 && clang_File_isEqual(file, seen->parsed->file);
     for (int i = 0; i < seen->files.n; i++) {
         if (clang_File_isEqual(seen->files.at[i], file)) {
             return;

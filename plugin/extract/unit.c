@@ -304,6 +304,7 @@ static ctune_status extract_all(extraction *x, int n_flags, const char *const *f
         return CTUNE_OK;
     }
     ctune_parsed_check_headers(&x->parsed);
+    x->unit->includes_itself = x->parsed.includes_itself;
     if (!find_occurrences(x)) {
         return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
     }

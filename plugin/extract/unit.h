@@ -24,6 +24,7 @@ typedef struct ctune_parsed {
     CTUNE_LIST(ctune_expansion) definitions; /* of all files, in order; begin and end unused */
     CTUNE_LIST(ctune_expansion) inactive;    /* stretches that the preprocessor skips */
     bool wrapv, has_fast_math;
+    bool includes_itself; /* set by check_headers */
 } ctune_parsed;
 
 /* Parse source->clean as `file` with the user's flags. Fails EENV, EUSAGE (not C), ENOMEM. */

@@ -208,8 +208,9 @@ static ctune_status set_summary(ctune_ctx *ctx, const job *j, const ctune_metric
 }
 
 static void print_metrics(const char *label, const ctune_metrics *m) {
-    printf("%-24s top-1 %.3f  top-5 %.3f  pairs %.3f  recall@64 %.3f  (%d tasks)\n", label, m->top1,
-           m->top5, m->pair_accuracy, m->recall64, m->n_tasks);
+    printf("%-24s top-1 %.3f (geo. mean %.3f)  top-5 %.3f (%.3f)  pairs %.3f  recall@64 %.3f  "
+           "(%d tasks)\n",
+           label, m->top1, m->geo1, m->top5, m->geo5, m->pair_accuracy, m->recall64, m->n_tasks);
 }
 
 static ctune_status train(ctune_ctx *ctx, job *j) {
@@ -253,16 +254,37 @@ static ctune_status train(ctune_ctx *ctx, job *j) {
 }
 
 /* ---- eval ------------------------------------------------------------------------------------ */
-/* Scores of the tasks of one kernel by a model of all others. */
-static ctune_status score_left_out(ctune_ctx *ctx, job *j, const char *kernel) {
+static bool is_first_of_kernel(const job *j, int task) {
+    for (int i = 0; i < task; i++) {
+        if (strcmp(j->data.task[i].kernel, j->data.task[task].kernel) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Kernels in order of appearance: 0, 1, 2, ... */
+static int kernel_of(const job *j, int task) {
+    int n = 0;
+    for (int i = 0; i < task; i++) {
+        if (strcmp(j->data.task[i].kernel, j->data.task[task].kernel) == 0) {
+            return kernel_of(j, i);
+        }
+        n += is_first_of_kernel(j, i);
+    }
+    return n;
+}
+
+/* Scores of the tasks of one fold by a model of all others. */
+static ctune_status score_left_out(ctune_ctx *ctx, job *j, int fold, int n_folds) {
     ctune_forest *forest = NULL;
     int n = 0;
     for (int i = 0; i < j->data.n_tasks; i++) {
-        j->select[i] = strcmp(j->data.task[i].kernel, kernel) != 0;
+        j->select[i] = kernel_of(j, i) % n_folds != fold;
         n += j->select[i];
     }
     if (n == 0) {
-        return ctune_fail(ctx, CTUNE_EUSAGE, "--leave-one-out needs more than one kernel");
+        return ctune_fail(ctx, CTUNE_EUSAGE, "leaving kernels out needs more than one");
     }
     ctune_status status = train_selected(ctx, j, &forest);
     for (int i = 0; i < j->data.n_tasks && status == CTUNE_OK; i++) {
@@ -276,15 +298,6 @@ static ctune_status score_left_out(ctune_ctx *ctx, job *j, const char *kernel) {
         ctune_forest_destroy(forest);
     }
     return status;
-}
-
-static bool is_first_of_kernel(const job *j, int task) {
-    for (int i = 0; i < task; i++) {
-        if (strcmp(j->data.task[i].kernel, j->data.task[task].kernel) == 0) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static ctune_status print_by_kernel(ctune_ctx *ctx, job *j) {
@@ -312,11 +325,15 @@ static ctune_status print_by_kernel(ctune_ctx *ctx, job *j) {
 }
 
 static ctune_status eval_left_out(ctune_ctx *ctx, job *j) {
+    int n_kernels = 0;
+    for (int i = 0; i < j->data.n_tasks; i++) {
+        n_kernels += is_first_of_kernel(j, i);
+    }
+    int n_folds = j->options->folds > 0 && j->options->folds < n_kernels ? (int)j->options->folds
+                                                                         : n_kernels;
     ctune_status status = CTUNE_OK;
-    for (int k = 0; k < j->data.n_tasks && status == CTUNE_OK && ctune_signal_get() == 0; k++) {
-        if (is_first_of_kernel(j, k)) {
-            status = score_left_out(ctx, j, j->data.task[k].kernel);
-        }
+    for (int f = 0; f < n_folds && status == CTUNE_OK && ctune_signal_get() == 0; f++) {
+        status = score_left_out(ctx, j, f, n_folds);
     }
     return status;
 }
@@ -346,7 +363,7 @@ static ctune_status eval(ctune_ctx *ctx, job *j, const ctune_forest *forest) {
     print_counts(j, stdout);
     if (forest != NULL) {
         ctune_forest_predict(forest, j->data.features, j->data.n_rows, j->scores);
-    } else if (j->options->leave_one_out) {
+    } else if (j->options->leave_one_out || j->options->folds > 0) {
         status = eval_left_out(ctx, j);
     } else {
         status = eval_estimate(ctx, j);

@@ -68,6 +68,9 @@ static ctune_status run(ctune_ctx *ctx, const ctune_options *options,
         if (r->outcome != CTUNE_RUN_OK) {
             continue;
         }
+        if (f->incumbent != NULL && strcmp(f->entry[i].schedule, f->incumbent) == 0) {
+            out->incumbent_ns = r->median_ns;
+        }
         out->original_ns = r->original_ns > 0 ? r->original_ns : out->original_ns;
         if (r->median_ns * MIN_GAIN < r->original_ns &&
             (best < 0 || r->median_ns < results[best].median_ns)) {

@@ -16,6 +16,7 @@ typedef struct ctune_finalist {
 
 typedef struct ctune_final {
     int n;
+    const char *incumbent; /* schedule whose time is reported by itself; NULL = none; borrowed */
     ctune_finalist entry[CTUNE_MAX_FINALISTS];
 } ctune_final;
 

@@ -84,6 +84,9 @@ void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source
     if (isfinite(o->estimate_accuracy)) {
         cJSON_AddNumberToObject(root, "estimate_accuracy", o->estimate_accuracy);
     }
+    if (o->incumbent_ns > 0) {
+        cJSON_AddNumberToObject(root, "incumbent_ns", o->incumbent_ns);
+    }
     if (o->end != NULL) {
         cJSON_AddStringToObject(root, "end", o->end);
     }

@@ -1,6 +1,6 @@
 /*
- * Finding plugins: in CTUNE_PLUGIN_DIR, beside the program (a build tree), or where the installation
- * has them, relative to the program.
+ * Finding plugins: in CTUNE_PLUGIN_DIR, beside the program (a build tree), or where the
+ * installation has them, relative to the program.
  */
 #include "plugin/tool/plugins.h"
 
@@ -53,9 +53,15 @@ bool ctune_plugin_find(ctune_ctx *ctx, const char *compiler, ctune_plugin_kind *
 }
 
 /* ---- where ---------------------------------------------------------------------------------- */
-/* Path of the plugin, NULL when it is not there. */
-static const char *find_file(ctune_arena *arena, ctune_plugin_kind kind, const char **looked_at) {
+enum { MAX_FOLDERS = 2 };
+
+/* Where plugins may be; returns their number. */
+static int list_folders(ctune_arena *arena, const char *folders[MAX_FOLDERS]) {
     const char *given = getenv("CTUNE_PLUGIN_DIR");
+    if (given != NULL && given[0] != '\0') {
+        folders[0] = given;
+        return 1;
+    }
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = '\0';
@@ -63,14 +69,18 @@ static const char *find_file(ctune_arena *arena, ctune_plugin_kind kind, const c
     if (slash != NULL) {
         *slash = '\0';
     }
-    bool is_given = given != NULL && given[0] != '\0';
-    const char *const folders[] = {
-        is_given ? given : self,
-        is_given ? NULL : ctune_arena_printf(arena, "%s/" CTUNE_PLUGINS, self),
-    };
-    *looked_at = folders[is_given ? 0 : 1];
-    for (size_t i = 0; i < sizeof folders / sizeof *folders && folders[i] != NULL; i++) {
-        const char *path = ctune_arena_printf(arena, "%s/%s", folders[i], rows[kind].file);
+    folders[0] = ctune_arena_strdup(arena, self);
+    folders[1] = ctune_arena_printf(arena, "%s/" CTUNE_PLUGINS, self);
+    return 2;
+}
+
+/* The first readable folder/file; NULL when there is none, *looked_at is the last folder then. */
+static const char *find_file(ctune_arena *arena, const char *file, const char **looked_at) {
+    const char *folders[MAX_FOLDERS];
+    int n = list_folders(arena, folders);
+    *looked_at = folders[n - 1];
+    for (int i = 0; i < n; i++) {
+        const char *path = ctune_arena_printf(arena, "%s/%s", folders[i], file);
         if (path != NULL && access(path, R_OK) == 0) {
             return path;
         }
@@ -96,7 +106,7 @@ ctune_status ctune_plugin_flags(ctune_ctx *ctx, ctune_arena *arena, const ctune_
                           options->mode);
     }
     const char *looked_at;
-    const char *path = find_file(arena, kind, &looked_at);
+    const char *path = find_file(arena, rows[kind].file, &looked_at);
     if (path == NULL) {
         return ctune_fail(ctx, CTUNE_EENV,
                           "no plugin for %s (%s) in %s: this ctune was built without it, or set "
@@ -107,10 +117,25 @@ ctune_status ctune_plugin_flags(ctune_ctx *ctx, ctune_arena *arena, const ctune_
     words[n++] = ctune_arena_printf(arena, "-fplugin=%s", clean_path(arena, path));
     for (size_t i = 0; i < sizeof args / sizeof *args; i++) {
         if (args[i].value != NULL) {
-            words[n++] = ctune_arena_printf(arena, "-fplugin-arg-ctune-%s=%s", args[i].name,
-                                            args[i].value);
+            words[n++] =
+                ctune_arena_printf(arena, "-fplugin-arg-ctune-%s=%s", args[i].name, args[i].value);
         }
     }
     *n_words = n;
-    return ctune_arena_has_failed(arena) ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory") : CTUNE_OK;
+    return ctune_arena_has_failed(arena) ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                                         : CTUNE_OK;
+}
+
+const char *ctune_record_library_find(ctune_ctx *ctx, ctune_arena *arena) {
+    static const char file[] = "libctune-record-runtime.a";
+    const char *looked_at, *path = find_file(arena, file, &looked_at);
+    if (path == NULL) { /* installed: for linking by name, one folder up */
+        path = find_file(arena, "../libctune-record-runtime.a", &looked_at);
+    }
+    if (path == NULL) {
+        ctune_fail(ctx, CTUNE_EENV, "no %s in %s or above: recorded code will not link", file,
+                   looked_at);
+        return NULL;
+    }
+    return clean_path(arena, path);
 }

@@ -7,7 +7,8 @@
 #include "plugin/tool/tool.h"
 #include "plugin/transform/transform.h"
 
-/* id, name, file of the plugin. A plugin that meets another version of its compiler says so itself. */
+/* id, name, file of the plugin. A plugin that meets another version of its compiler says so itself.
+ */
 #define CTUNE_PLUGIN_TABLE(X)                                                                      \
     X(CLANG, "clang", "libctune-clang.so")                                                         \
     X(GCC, "gcc", "ctune.so")
@@ -35,5 +36,9 @@ CTUNE_MUST_USE ctune_status ctune_plugin_flags(ctune_ctx *ctx, ctune_arena *aren
                                                const ctune_options *options, ctune_plugin_kind kind,
                                                int *n_words,
                                                const char *words[CTUNE_MAX_PLUGIN_FLAGS]);
+
+/* Path of the library that programs built with mode=record link, in the arena. NULL: it is not
+ * there, words in ctx->error. */
+const char *ctune_record_library_find(ctune_ctx *ctx, ctune_arena *arena);
 
 #endif

@@ -51,6 +51,18 @@ static double budget_of(const ctune_search *s) {
     return budget_s - s->seconds > 0.1 * budget_s ? budget_s - s->seconds : 0.1 * budget_s;
 }
 
+static bool is_ablated(const ctune_options *o, const char *part) {
+    size_t n = strlen(part);
+    for (const char *p = o->ablate; p != NULL && *p != '\0';) {
+        size_t length = strcspn(p, ",");
+        if (length == n && memcmp(p, part, n) == 0) {
+            return true;
+        }
+        p += length + (p[length] == ',');
+    }
+    return false;
+}
+
 static ctune_status make_model(ctune_ctx *ctx, ctune_search *s) {
     const ctune_forest *global = s->shared->global;
     unsigned groups = global != NULL ? global->feature_groups : CTUNE_FEATURE_ALL;
@@ -72,6 +84,10 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     options.budget_s = budget_of(s);
     options.batch = o->batch > 0 ? (int)o->batch : 0;
     options.patience_trials = o->trials > 0 ? 0 : -1;
+    options.alpha = is_ablated(o, "diversity") ? 0 : options.alpha;
+    options.no_draft = is_ablated(o, "draft");
+    options.no_ensemble = is_ablated(o, "ensemble");
+    options.no_descent = is_ablated(o, "descent");
     if (options.batch > CTUNE_MEASURE_BATCH) {
         options.batch = CTUNE_MEASURE_BATCH;
     }
@@ -242,6 +258,7 @@ static ctune_status finalists(ctune_ctx *ctx, ctune_search *s, const ctune_lock 
                               known->best_ratio * bench->original_ns, final);
     }
     if (incumbent != NULL) {
+        final->incumbent = incumbent;
         (void)ctune_final_add(ctx, bench, incumbent, bench->original_ns, final);
     }
     return CTUNE_OK;

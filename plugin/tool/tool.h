@@ -41,6 +41,7 @@ enum {
     X("CTUNE_MACHINE", "calibration of this machine; default "                                     \
                        "$XDG_CACHE_HOME/ctune/machine-CPU-ISA.txt; empty: none")                   \
     X("CTUNE_KEEP", "1: keep the working folder with the candidates' C and objects, and name it")  \
+    X("CTUNE_MODEL", "cost model; default share/ctune/models/cpu.model of the installation")         \
     X("CTUNE_PLUGIN_DIR", "folder of the compiler plugins for `ctune cc` and `ctune flags`")         \
     X("TMPDIR", "where working folders are made; default /tmp")
 
@@ -56,10 +57,10 @@ typedef struct ctune_options {
     bool has_dashes; /* -- was given */
     double budget_s; /* 0 = not given */
     int64_t trials;  /* 0 = not given */
-    int64_t seed, batch, rounds, samples, trees, depth;
+    int64_t seed, batch, rounds, samples, trees, depth, folds;
     double time_limit_s;
     const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
-    const char *model, *objective, *without, *features, *profile;
+    const char *model, *objective, *without, *ablate, *features, *profile;
     const char *mode, *report;
     bool quiet, verbose, json, in_place, any_target, undo, no_line, no_run, help;
     bool calibrate, here, leave_one_out, predict, no_transfer, record, no_profile;
@@ -184,6 +185,7 @@ typedef struct ctune_outcome {
     bool is_predicted; /* by the model, nothing was measured */
     bool is_stopped;  /* by a signal: nothing was decided */
     char *schedule;   /* owned; "" = original */
+    double incumbent_ns; /* median of the lock's entry in the final, 0 = there was none */
     double model_share; /* of the search's time that went into the model, 0 to 1 */
     double model_accuracy, estimate_accuracy; /* see ctune_engine_result; NaN: no evidence */
     const char *end;    /* why the search ended, static text */

@@ -66,21 +66,26 @@ static double mass_of(const sample *s, double best) {
     return exp2(-0.7 * (slower < 0 ? 0 : slower > 6 ? 6 : slower));
 }
 
+/* One sample while the correction is fitted. */
+typedef struct point_of_fit {
+    double estimate, target, mass;
+    double weights; /* sum of its decisions' weights, kept up to date */
+} point_of_fit;
+
 /* Slope and bias of (target - weights) over the estimate, slope pulled to 1. */
-static void fit_line(residual *r, const sample *samples, int n, double best) {
+static void fit_line(residual *r, const point_of_fit *p, int n) {
     double m = 0, mx = 0, my = 0, xx = 0, xy = 0;
     for (int i = 0; i < n; i++) {
-        double w = mass_of(&samples[i], best);
-        m += w;
-        mx += w * samples[i].estimate;
-        my += w * (target_of(&samples[i]) - weights(r, &samples[i].point));
+        m += p[i].mass;
+        mx += p[i].mass * p[i].estimate;
+        my += p[i].mass * (p[i].target - p[i].weights);
     }
     mx /= m;
     my /= m;
     for (int i = 0; i < n; i++) {
-        double w = mass_of(&samples[i], best), x = samples[i].estimate - mx;
-        xx += w * x * x;
-        xy += w * x * (target_of(&samples[i]) - weights(r, &samples[i].point) - my);
+        double x = p[i].estimate - mx;
+        xx += p[i].mass * x * x;
+        xy += p[i].mass * x * (p[i].target - p[i].weights - my);
     }
     double slope = (xy + SLOPE_PRIOR) / (xx + SLOPE_PRIOR);
     r->slope = slope < 0.3 ? 0.3 : slope > 1.2 ? 1.2 : slope;
@@ -88,32 +93,45 @@ static void fit_line(residual *r, const sample *samples, int n, double best) {
 }
 
 /* One decision's weights from what all others leave. */
-static void fit_decision(residual *r, const sample *samples, int n, double best, int j) {
+static void fit_decision(residual *r, const sample *samples, point_of_fit *p, int n, int j) {
     int first = r->offset[j], count = r->offset[j + 1] - first;
     memset(r->sum + first, 0, (size_t)count * sizeof *r->sum);
     memset(r->mass + first, 0, (size_t)count * sizeof *r->mass);
     for (int i = 0; i < n; i++) {
-        const sample *s = &samples[i];
-        int slot = slot_of(r, &s->point, j);
-        double left = target_of(s) - residual_predict(r, &s->point, s->estimate) + r->weight[slot];
-        r->sum[slot] += mass_of(s, best) * left;
-        r->mass[slot] += mass_of(s, best);
+        int slot = slot_of(r, &samples[i].point, j);
+        p[i].weights -= r->weight[slot];
+        double left = p[i].target - (r->slope * p[i].estimate + r->bias + p[i].weights);
+        r->sum[slot] += p[i].mass * left;
+        r->mass[slot] += p[i].mass;
     }
     for (int k = first; k < first + count; k++) {
         r->weight[k] = r->sum[k] / (r->mass[k] + RIDGE);
     }
+    for (int i = 0; i < n; i++) {
+        p[i].weights += r->weight[slot_of(r, &samples[i].point, j)];
+    }
 }
 
-void residual_fit(residual *r, const sample *samples, int n, double best) {
+bool residual_fit(residual *r, const sample *samples, int n, double best) {
     if (n < 8) {
-        return;
+        return true;
+    }
+    point_of_fit *p = calloc((size_t)n, sizeof *p);
+    if (p == NULL) {
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        p[i] = (point_of_fit){samples[i].estimate, target_of(&samples[i]),
+                              mass_of(&samples[i], best), weights(r, &samples[i].point)};
     }
     for (int pass = 0; pass < N_PASSES; pass++) {
-        fit_line(r, samples, n, best);
+        fit_line(r, p, n);
         for (int j = 0; j < r->n_decisions; j++) {
             if (r->offset[j + 1] - r->offset[j] > 1) {
-                fit_decision(r, samples, n, best, j);
+                fit_decision(r, samples, p, n, j);
             }
         }
     }
+    free(p);
+    return true;
 }

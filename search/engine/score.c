@@ -1,123 +1,120 @@
 /*
- * Predicted times of points: the estimate or a learned model, then the correction. And learning
- * both from samples.
+ * Predicted times of points: the draft (estimate and correction) and the judgement (features and
+ * model, blended in). Both are remembered per point: chains meet the same points again and again.
  */
 #include "search/engine/engine_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static float *rows_for(engine *e, int n) {
-    size_t n_floats, n_bytes;
-    if (n > e->max_rows) {
-        if (!ctune_size_mul((size_t)n, (size_t)e->options->model->n_features, &n_floats) ||
-            !ctune_size_mul(n_floats, sizeof(float), &n_bytes)) {
-            return NULL;
-        }
-        float *rows = realloc(e->rows, n_bytes);
-        if (rows == NULL) {
-            return NULL;
-        }
-        e->rows = rows;
-        e->max_rows = n;
-    }
-    return e->rows;
+/* Below this weight the model is not worth its time. */
+static const double LEAST_WEIGHT = 0.1;
+
+static cache_entry *entry_of(const engine *e, uint64_t hash) {
+    return &e->cache[(hash ^ hash >> 29) & (CACHE_SIZE - 1)];
 }
 
-static bool has_model(const engine *e) {
-    return e->options->model != NULL && e->options->features != NULL;
-}
-
-/* A model's scores say which is faster, not how fast: they take the place of the estimate's
- * logarithm, the correction's slope and bias do the rest. */
-static ctune_status model_score(engine *e, proposal *list, int n) {
-    const ctune_model *model = e->options->model;
-    float *rows = rows_for(e, n), *scores = calloc((size_t)n + 1, sizeof *scores);
-    ctune_status status = CTUNE_OK;
+static double estimate_of(engine *e, const proposal *p) {
+    cache_entry *c = entry_of(e, p->hash);
     ctune_nest nest;
-    if (rows == NULL || scores == NULL) {
-        status = ctune_fail(e->ctx, CTUNE_ENOMEM, "out of memory");
+    if (c->hash != p->hash || p->hash == 0) {
+        bool is_legal = ctune_space_nest(e->space, &p->point, &nest);
+        c->hash = p->hash;
+        c->estimate = is_legal ? log2(ctune_estimate(&nest, e->machine)) : INFINITY;
+        c->version = 0;
     }
-    for (int i = 0; i < n && status == CTUNE_OK; i++) {
-        float *row = rows + (size_t)i * (size_t)model->n_features;
-        bool is_legal =
-            isfinite(list[i].estimate) && ctune_space_nest(e->space, &list[i].point, &nest);
-        for (int f = 0; f < model->n_features; f++) {
+    return c->estimate;
+}
+
+void engine_draft(engine *e, proposal *list, int n) {
+    for (int i = 0; i < n; i++) {
+        proposal *p = &list[i];
+        p->hash = ctune_point_hash(&p->point);
+        p->estimate = estimate_of(e, p);
+        p->base = isfinite(p->estimate) ? residual_predict(&e->residual, &p->point, p->estimate)
+                                        : INFINITY;
+        p->model = NAN;
+        p->score = p->blend = p->base;
+    }
+    e->n_scored += n;
+}
+
+bool engine_is_led(const engine *e) {
+    return model_is_given(e) && e->lead.is_trained && e->lead.weight >= LEAST_WEIGHT;
+}
+
+/* Scores of those in id[n]; n at most MODEL_CHUNK. */
+static ctune_status judge_chunk(engine *e, proposal *list, const int *id, int n) {
+    size_t width = (size_t)e->options.model->n_features;
+    float scores[MODEL_CHUNK];
+    ctune_nest nest;
+    for (int k = 0; k < n; k++) {
+        float *row = e->lead.rows + (size_t)k * width;
+        for (size_t f = 0; f < width; f++) {
             row[f] = 0;
         }
-        if (is_legal) {
-            e->options->features(e->options->features_user, &nest, row);
+        if (ctune_space_nest(e->space, &list[id[k]].point, &nest)) {
+            e->options.features(e->options.features_user, &nest, row);
         }
     }
-    if (status == CTUNE_OK && n > 0) {
-        status = model->predict(e->ctx, model->self, rows, (size_t)n, scores);
+    ctune_status status = model_predict(e, e->lead.rows, n, scores);
+    for (int k = 0; k < n && status == CTUNE_OK; k++) {
+        proposal *p = &list[id[k]];
+        cache_entry *c = entry_of(e, p->hash);
+        p->model = scores[k];
+        if (c->hash == p->hash) {
+            c->model = scores[k];
+            c->version = e->lead.version;
+        }
+    }
+    return status;
+}
+
+ctune_status engine_judge(engine *e, proposal *list, int n) {
+    int id[MODEL_CHUNK], n_ids = 0;
+    ctune_status status = CTUNE_OK;
+    if (!model_is_given(e) || !e->lead.is_trained) {
+        return CTUNE_OK;
     }
     for (int i = 0; i < n && status == CTUNE_OK; i++) {
-        list[i].estimate = isfinite(list[i].estimate) ? -(double)scores[i] : INFINITY;
+        const cache_entry *c = entry_of(e, list[i].hash);
+        if (!isfinite(list[i].estimate)) {
+            continue;
+        }
+        if (c->hash == list[i].hash && c->version == e->lead.version) {
+            list[i].model = c->model;
+            continue;
+        }
+        id[n_ids++] = i;
+        if (n_ids == MODEL_CHUNK) {
+            status = judge_chunk(e, list, id, n_ids);
+            n_ids = 0;
+        }
     }
-    free(scores);
+    if (n_ids > 0 && status == CTUNE_OK) {
+        status = judge_chunk(e, list, id, n_ids);
+    }
+    for (int i = 0; i < n && status == CTUNE_OK; i++) {
+        list[i].score = list[i].blend = blend_score(e, list[i].base, list[i].model);
+    }
     return status;
 }
 
 ctune_status engine_score(engine *e, proposal *list, int n) {
-    ctune_nest nest;
-    for (int i = 0; i < n; i++) {
-        list[i].hash = ctune_point_hash(&list[i].point);
-        bool is_legal = ctune_space_nest(e->space, &list[i].point, &nest);
-        list[i].estimate = is_legal ? log2(ctune_estimate(&nest, e->machine)) : INFINITY;
-    }
-    ctune_status status = has_model(e) ? model_score(e, list, n) : CTUNE_OK;
-    for (int i = 0; i < n; i++) {
-        list[i].score = isfinite(list[i].estimate)
-                            ? residual_predict(&e->residual, &list[i].point, list[i].estimate)
-                            : INFINITY;
-    }
-    return status;
+    engine_draft(e, list, n);
+    return engine_is_led(e) ? engine_judge(e, list, n) : CTUNE_OK;
 }
 
-static ctune_status model_learn(engine *e) {
-    const ctune_model *model = e->options->model;
-    float *rows = rows_for(e, e->n_samples);
-    float *labels = calloc((size_t)e->n_samples + 1, sizeof *labels);
-    ctune_status status = CTUNE_OK;
-    ctune_nest nest;
-    if (rows == NULL || labels == NULL) {
-        status = ctune_fail(e->ctx, CTUNE_ENOMEM, "out of memory");
+static int by_score(const void *a, const void *b) {
+    const proposal *x = a, *y = b;
+    if (x->score != y->score) {
+        return x->score < y->score ? -1 : 1;
     }
-    size_t n = 0;
-    for (int i = 0; i < e->n_samples && status == CTUNE_OK; i++) {
-        const sample *s = &e->samples[i];
-        if (ctune_space_nest(e->space, &s->point, &nest)) {
-            e->options->features(e->options->features_user, &nest, rows + n * (size_t)model->n_features);
-            labels[n++] = isfinite(s->time) ? (float)exp2(e->samples[e->top[0]].time - s->time) : 0;
-        }
-    }
-    if (status == CTUNE_OK && n > 0) {
-        status = model->fit(e->ctx, model->self, rows, labels, n);
-    }
-    free(labels);
-    return status;
+    return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* Samples remember the score of the model at the time; a model that has learned gives others. */
-static ctune_status samples_rescore(engine *e) {
-    ctune_status status = CTUNE_OK;
-    for (int i = 0; i < e->n_samples && status == CTUNE_OK; i++) {
-        proposal p = {.point = e->samples[i].point};
-        status = engine_score(e, &p, 1);
-        e->samples[i].estimate = isfinite(p.estimate) ? p.estimate : e->samples[i].estimate;
+void engine_sort(proposal *list, int n) {
+    if (n > 1) {
+        qsort(list, (size_t)n, sizeof *list, by_score);
     }
-    return status;
-}
-
-ctune_status engine_learn(engine *e) {
-    ctune_status status = CTUNE_OK;
-    if (e->n_top > 0 && has_model(e) && e->options->model->fit != NULL) {
-        status = model_learn(e);
-        status = status == CTUNE_OK ? samples_rescore(e) : status;
-    }
-    if (status == CTUNE_OK && e->n_top > 0) {
-        residual_fit(&e->residual, e->samples, e->n_samples, e->samples[e->top[0]].time);
-    }
-    return status;
 }

@@ -94,6 +94,44 @@ enum {
         N_MEAN
 };
 
+/* Means over all statements, weighted by their cycles: where the time goes. */
+#define COST_TABLE(X)                                                                              \
+    X(OURS, "cost.vectors")                                                                        \
+    X(AUTO, "cost.auto_vectors")                                                                   \
+    X(REGISTER, "cost.register")                                                                   \
+    X(LOSS, "cost.loss")   /* log2 of cycles over ideal */                                         \
+    X(TRIPS, "cost.trips") /* log2 of those of the kernel loop */                                  \
+    X(UNIT, "cost.unit")   /* share of references that stand or go one by one */                   \
+    X(LOOPS, "cost.loops") /* share of loop control */                                             \
+    X(CHAIN, "cost.chain") /* log2 of the recurrence over the kernel, from -4 on */                \
+    X(SERIAL, "cost.serial") /* share whose kernel loop carries a dependence */                    \
+    X(PINS, "cost.pins")   /* dims in which statements are pinned */                               \
+    X(JUMP, "cost.jump")   /* share whose target jumps from lane to lane */
+
+enum {
+#define X(id, name) COST_##id,
+    COST_TABLE(X)
+#undef X
+        N_COST
+};
+
+/* Recurrence of the hottest statement. */
+#define CHAIN_TABLE(X)                                                                             \
+    X(OWN, "chain.own_distance") /* log2 of iterations between dependent instances */              \
+    X(ANY, "chain.distance")     /* with dependences on other statements */                        \
+    X(LATENCY, "chain.latency")                                                                    \
+    X(RATIO, "chain.vs_kernel") /* log2 of cycles over those of the kernel */                      \
+    X(IS_SERIAL, "chain.in_kernel_loop")                                                           \
+    X(PINS, "chain.pins")                                                                          \
+    X(ALL_PINS, "chain.all_pins") /* of all statements */
+
+enum {
+#define X(id, name) CHAIN_##id,
+    CHAIN_TABLE(X)
+#undef X
+        N_CHAIN
+};
+
 /* What one execution of a level of the hottest statement's path touches, against the caches. */
 #define LEVEL_TABLE(X, p)                                                                          \
     X(p, VS_L1, "vs_l1")                                                                           \
@@ -126,7 +164,9 @@ enum { N_LEVELS = 4, N_FITS = 3 };
 enum {
     AT_KERNEL = N_ESTIMATE,
     AT_MEAN = AT_KERNEL + N_KERNEL,
-    AT_LEVELS = AT_MEAN + N_MEAN,
+    AT_COST = AT_MEAN + N_MEAN,
+    AT_CHAIN = AT_COST + N_COST,
+    AT_LEVELS = AT_CHAIN + N_CHAIN,
     AT_FITS = AT_LEVELS + N_LEVELS * N_LEVEL,
     N_COLUMNS = AT_FITS + N_FITS * N_FIT
 };
@@ -134,7 +174,7 @@ enum {
 #define X(id, name) "estimate." name,
 #define Y(p, id, name) "estimate." p "." name,
 static const char *const names[] = {
-    ESTIMATE_TABLE(X) KERNEL_TABLE(X) MEAN_TABLE(X) LEVEL_TABLE(Y, "kernel_body")
+    ESTIMATE_TABLE(X) KERNEL_TABLE(X) MEAN_TABLE(X) COST_TABLE(X) CHAIN_TABLE(X) LEVEL_TABLE(Y, "kernel_body")
         LEVEL_TABLE(Y, "kernel_loop") LEVEL_TABLE(Y, "tile") LEVEL_TABLE(Y, "outer_tile")
             FIT_TABLE(Y, "fits_l1") FIT_TABLE(Y, "fits_l2") FIT_TABLE(Y, "fits_l3")};
 #undef X
@@ -297,6 +337,60 @@ static void fill_means(const feat_state *s, float *row) {
     }
 }
 
+static double unit_share(const est_kernel *k) {
+    double n = is_unit(k, k->target);
+    for (int r = 0; r < k->n_reads; r++) {
+        n += (k->packed >> r & 1) || is_unit(k, &k->read[r]);
+    }
+    return n / (1 + k->n_reads);
+}
+
+/* Iterations of the loops inside the kernel loop: a shorter distance is inside the block or in the
+ * kernel loop. */
+static bool is_serial(const feat_recurrence *r, const est_path *path, const est_kernel *k) {
+    return r->is_there && r->any <= path->entries[path->n] / path->entries[k->level];
+}
+
+static void fill_costs(const feat_state *s, float *row) {
+    const est_analysis *a = s->a;
+    double total = 0;
+    for (int p = 0; p < a->n_paths; p++) {
+        total += s->cost[p];
+    }
+    for (int p = 0; p < a->n_paths; p++) {
+        const est_kernel *k = &a->kernel[p];
+        float w = (float)feat_share(s->cost[p], total);
+        double all = k->kernel_cycles + k->move_cycles + k->loop_cycles;
+        feat_recurrence chain;
+        feat_recurrence_find(a, p, &chain);
+        row[COST_OURS] += w * (k->vector >= 0 && !k->is_auto && !k->is_slp);
+        row[COST_AUTO] += w * (k->is_auto || k->is_slp);
+        row[COST_REGISTER] += w * k->is_register;
+        row[COST_LOSS] += w * feat_ratio(s->cost[p] * a->path[p].threads, ideal_cycles(s, p));
+        row[COST_TRIPS] += w * feat_log(k->trips);
+        row[COST_UNIT] += w * (float)unit_share(k);
+        row[COST_LOOPS] += w * (float)feat_share(k->loop_cycles, all);
+        row[COST_CHAIN] += w * (chain.ratio < -4 ? -4 : chain.ratio);
+        row[COST_SERIAL] += w * is_serial(&chain, &a->path[p], k);
+        row[COST_PINS] += w * (float)feat_pins_count(a->path[p].stmt);
+        row[COST_JUMP] += w * !is_unit(k, k->target);
+    }
+}
+
+static void fill_chain(const feat_state *s, float *row) {
+    feat_recurrence chain;
+    feat_recurrence_find(s->a, s->hot, &chain);
+    row[CHAIN_OWN] = feat_log(chain.own);
+    row[CHAIN_ANY] = feat_log(chain.any);
+    row[CHAIN_LATENCY] = (float)chain.latency;
+    row[CHAIN_RATIO] = chain.ratio;
+    row[CHAIN_IS_SERIAL] = is_serial(&chain, s->path, s->kernel);
+    row[CHAIN_PINS] = (float)feat_pins_count(s->path->stmt);
+    for (int p = 0; p < s->a->n_paths; p++) {
+        row[CHAIN_ALL_PINS] += (float)feat_pins_count(s->a->path[p].stmt);
+    }
+}
+
 /* ---- levels ---------------------------------------------------------------------------------- */
 
 static void fill_level(const feat_state *s, int level, float *row) {
@@ -331,6 +425,8 @@ static void fill(const feat_state *s, float *row) {
     fill_total(s, row);
     fill_kernel(s, row + AT_KERNEL);
     fill_means(s, row + AT_MEAN);
+    fill_costs(s, row + AT_COST);
+    fill_chain(s, row + AT_CHAIN);
     for (int i = 0; i < N_LEVELS; i++) {
         fill_level(s, level[i], row + AT_LEVELS + i * N_LEVEL);
     }

@@ -107,4 +107,17 @@ double feat_stride(const est_state *state, const est_path *path, const est_ref *
 ctune_ann feat_ann(const est_path *path, int k);
 void feat_ops_count(const ctune_stage *stage, feat_ops *ops);
 
+/* recurrence.c */
+typedef struct feat_recurrence {
+    bool is_there;
+    double own, any; /* iterations between dependent instances: of the statement, with others */
+    double latency;  /* cycles of one link */
+    double cycles;   /* per instance, at least */
+    float ratio;     /* log2 of that over what the estimate says */
+} feat_recurrence;
+
+void feat_recurrence_find(const est_analysis *analysis, int path, feat_recurrence *out);
+/* Equalities in the domain of a statement: dims that it does not need and is pinned in. */
+int feat_pins_count(const ctune_stmt *stmt);
+
 #endif

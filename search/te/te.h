@@ -325,7 +325,7 @@ int64_t ctune_aff_eval(const ctune_region *region, const ctune_aff *aff, const i
  * reaches over its domain (bounding box). Temps likewise. Returns the number of elements, or -1 on overflow or > 2^40. */
 int64_t ctune_tensor_shape(const ctune_region *region, int tensor, const int64_t *params, int64_t *extents);
 
-/* Representative parameter values, combination `which` (0 = first of each). out [n_params]. */
+/* Representative parameter values, set `which`: the which-th of each, the last of a shorter list. out [n_params]. */
 void ctune_region_sizes(const ctune_region *region, int which, int64_t *out);
 
 /* Workload key: hash of the canonical dump with names normalised (params, tensors, axes by order; no file, line, region

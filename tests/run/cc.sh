@@ -110,6 +110,45 @@ for kind in $kinds; do
     echo 'int f(void);' | "$CTUNE" cc $kind -x c -c - -o x.o || fail "standard input"
 done
 
+# ---- a compiler cache must see that the lock has changed ----
+cat >show-gcc <<'END2'
+#!/bin/sh
+for word; do case $word in *-key=*) echo "$word" ;; esac; done
+END2
+cp show-gcc gcc
+chmod +x gcc
+case $kinds in *gcc*)
+    key() { "$CTUNE" cc "$@" || fail "ctune cc $*"; }
+    [ -z "$(key ./gcc -c gemm.c)" ] || fail "a key without a lock"
+    echo one >ctune.lock
+    first=$(key ./gcc -c gemm.c)
+    [ -n "$first" ] && [ "$first" = "$(key ./gcc -c @compile.rsp)" ] || fail "no key"
+    [ -z "$(key ./gcc -c sub/gemm.c)" ] || fail "the lock of another folder"
+    [ "$first" = "$(key --lock ctune.lock ./gcc -c sub/gemm.c)" ] || fail "--lock"
+    echo two >ctune.lock
+    [ "$first" != "$(key ./gcc -c gemm.c)" ] || fail "another lock, the same key"
+    rm ctune.lock
+    ;;
+esac
+rm gcc
+if command -v ccache >/dev/null && [ -n "$kinds" ]; then
+    export CCACHE_DIR="$work/ccache"
+    for kind in $kinds; do
+        cp gemm.c cached.c
+        printf 'ctune-lock 1\n' >ctune.lock
+        ccache -z >/dev/null
+        for i in 1 2; do
+            "$CTUNE" cc ccache $kind -O2 -c cached.c -o cached.o 2>"$work/stderr" || fail "ccache $kind"
+        done
+        ccache --print-stats | awk '/^(direct|preprocessed)_cache_hit/ { n += $2 } END { exit n != 1 }' || fail "no hit: $kind"
+        printf 'ctune-lock 1\n\n' >ctune.lock
+        "$CTUNE" cc ccache $kind -O2 -c cached.c -o cached.o 2>"$work/stderr" || fail "ccache $kind"
+        ccache --print-stats | awk '$1 == "cache_miss" { n = $2 } END { exit n != 2 }' || fail "a changed lock hits: $kind"
+    done
+    rm ctune.lock
+    unset CCACHE_DIR
+fi
+
 # ---- Make: out of tree, dependencies, lock ----
 mkdir -p project/src
 make_gemm project/src/gemm.c "sizes(n=40) $schedule"
@@ -139,5 +178,16 @@ for kind in $kinds; do
 $(code project/gemm.o)
 END2
     expect 0 make -s -C project CC="'$CTUNE' cc $kind" -q
+done
+# ---- recording: links what recorded code calls ----
+for kind in $kinds; do
+    make -s -C project clean
+    expect 0 make -s -C project CC="'$CTUNE' cc --mode record $kind"
+    [ "$(CTUNE_RECORD=$PWD/capture project/app)" = "$want" ] || fail "results of a recording by $kind"
+    has capture gemm
+    rm capture
+    expect 0 "$CTUNE" cc --mode=record $kind -O2 -x c project/src/gemm.c project/src/main.c -o app
+    expect 0 "$CTUNE" cc --mode=record $kind -r project/gemm.o -o partial.o
+    nm partial.o | grep -q 'U ctune_record_begin' || fail "-r links the library"
 done
 [ -z "$(ls "$TMPDIR")" ] || fail "files are left"

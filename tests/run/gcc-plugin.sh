@@ -143,6 +143,13 @@ same_code tuned.o want.g.o "-save-temps"
 grep -q proc/self temps/*.i tuned.o && fail "the alias is in -save-temps output"
 head -1 temps/*.i | grep -q '"../src/gemm.x.c"' || fail "first line marker"
 has temps/*.d '../src/gemm.x.c'
+cp temps/tuned.i given.i
+expect 0 tuned -O2 -g -c given.i -o tuned.o
+same_code tuned.o want.g.o "what is tuned already"
+plain -E src/gemm.x.c >given.i
+expect 0 tuned -O2 -g -fplugin-arg-ctune-report=remarks -c given.i -o tuned.o
+err_has '^src/gemm.x.c:8:.*note: .*\[ctune:preprocessed-input\]'
+same_code tuned.o plain.o "preprocessed input"
 sed 's/gemm/gemm2/; s/main/main2/' src/gemm.x.c >src/two.c
 expect 0 tuned -O2 -c src/gemm.x.c src/two.c
 same_code gemm.x.o want.o "two files at once"

@@ -40,3 +40,21 @@ for size in MINI SMALL; do
     got=$(./tuned $size 1 | sed 's/ min .*//') || fail "tuned"
     [ "$want" = "$got" ] || fail "$want, but tuned: $got"
 done
+
+# through the compiler's plugin: the lock, with the same code as above, and without a lock what the model thinks
+if plugin=$("$CTUNE" flags "$2" 2>"$work/stderr"); then
+    eval "set -- $plugin"
+    $flags "$@" -w -c "$name.c" -o plugged.o && $flags -w -c tuned.c -o tuned.o || fail "no object"
+    for object in plugged tuned; do
+        objdump -dr $object.o | tail -n +4 >$object.code
+    done
+    same plugged.code tuned.code
+    for mode in lock "predict -fplugin-arg-ctune-lock=none.lock"; do
+        $flags "$@" -fplugin-arg-ctune-mode=$mode "$name.c" -w -o plugged -lm || fail "mode=$mode does not compile"
+        for size in MINI SMALL; do
+            want=$(./original $size 1 | sed 's/ min .*//') || fail "original"
+            got=$(./plugged $size 1 | sed 's/ min .*//') || fail "mode=$mode"
+            [ "$want" = "$got" ] || fail "$want, but with mode=$mode: $got"
+        done
+    done
+fi

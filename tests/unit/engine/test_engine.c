@@ -1,25 +1,6 @@
 /* The tuning loop against a simulated machine. */
 #include "engine_fixture.h"
 
-static simulator *run_search(fixture *f, const ctune_engine_options *options, simulator *s,
-                             ctune_engine_result *result, ctune_status expected) {
-    s->f = f;
-    ctune_rng_init(&s->rng, 99);
-    const ctune_measurer measurer = {s, simulate_submit, simulate_collect};
-    ctune_status status =
-        ctune_engine_run(&f->ctx, f->space, &f->machine, &measurer, options, 0, result);
-    assert_int_equal(status, expected);
-    return s;
-}
-
-static simulator *simulator_new(uint64_t seed) {
-    simulator *s = calloc(1, sizeof *s);
-    assert_non_null(s);
-    s->seed = seed;
-    s->noise = 0.02;
-    return s;
-}
-
 static void check_distinct(const simulator *s) {
     for (int i = 0; i < s->n_log; i++) {
         for (int j = 0; j < i; j++) {
@@ -64,10 +45,9 @@ static void test_repeatable(void **state) {
     simulator *b = run_search(&f, &options, simulator_new(1), &result, CTUNE_OK);
     options.seed = 8;
     simulator *c = run_search(&f, &options, simulator_new(1), &result, CTUNE_OK);
-    assert_int_equal(a->n_log, b->n_log);
+    check_same_trials(a, b);
     int n_same = 0;
     for (int i = 0; i < a->n_log; i++) {
-        assert_true(ctune_point_hash(&a->log[i].point) == ctune_point_hash(&b->log[i].point));
         n_same += ctune_point_hash(&a->log[i].point) == ctune_point_hash(&c->log[i].point);
     }
     assert_true(n_same < 60);
@@ -207,68 +187,12 @@ static void test_small_space(void **state) {
     fixture_clear(&f);
 }
 
-/* ---- the model's socket ---------------------------------------------------------------------- */
-
-static int n_fits;
-
-static void count_features(void *user, const ctune_nest *nest, float *row) {
-    (void)user;
-    row[0] = (float)nest->n_nodes;
-    row[1] = (float)nest->n_caches;
-}
-
-static ctune_status predict(ctune_ctx *ctx, void *self, const float *features, size_t n_rows,
-                            float *scores) {
-    (void)ctx;
-    (void)self;
-    for (size_t i = 0; i < n_rows; i++) {
-        scores[i] = features[2 * i] / 10 + features[2 * i + 1];
-    }
-    return CTUNE_OK;
-}
-
-static ctune_status fit(ctune_ctx *ctx, void *self, const float *features, const float *labels,
-                        size_t n_rows) {
-    (void)ctx;
-    (void)self;
-    (void)features;
-    n_fits++;
-    for (size_t i = 0; i < n_rows; i++) {
-        assert_true(labels[i] >= 0 && labels[i] <= 1);
-    }
-    return CTUNE_OK;
-}
-
-static void test_model(void **state) {
-    (void)state;
-    fixture f;
-    fixture_init(&f, te_sample_gemm());
-    const ctune_model model = {"test", 2, NULL, predict, fit, NULL};
-    ctune_engine_options options = {.seed = 3, .max_trials = 48, .batch = 16};
-    options.model = &model;
-    options.features = count_features;
-    ctune_engine_result result;
-    n_fits = 0;
-    simulator *s = run_search(&f, &options, simulator_new(4), &result, CTUNE_OK);
-    assert_int_equal(n_fits, 3);
-    int n_cached = 0;
-    for (int i = 0; i < 16; i++) {
-        ctune_nest nest;
-        assert_true(ctune_space_nest(f.space, &s->log[i].point, &nest));
-        n_cached += nest.n_caches >= 2;
-    }
-    assert_true(n_cached > 8);
-    free(s);
-    fixture_clear(&f);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trials),        cmocka_unit_test(test_repeatable),
         cmocka_unit_test(test_learns),        cmocka_unit_test(test_failures),
         cmocka_unit_test(test_dead_measurer), cmocka_unit_test(test_resume),
         cmocka_unit_test(test_stop),          cmocka_unit_test(test_small_space),
-        cmocka_unit_test(test_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

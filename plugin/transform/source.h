@@ -1,0 +1,58 @@
+/*
+ * A source file, opened: flags, target, extracted unit, where its lock and history are.
+ */
+#ifndef CTUNE_PLUGIN_TRANSFORM_SOURCE_H
+#define CTUNE_PLUGIN_TRANSFORM_SOURCE_H
+
+#include "plugin/extract/extract.h"
+#include "plugin/transform/flags.h"
+#include "search/emit/emit.h"
+#include "search/estimate/estimate.h"
+#include "search/records/records.h"
+#include "search/space/space.h"
+
+/* Zero-initialise; owner of what is in it: ctune_source_close. */
+typedef struct ctune_source {
+    const char *file; /* as given, borrowed */
+    char base[256];   /* the name that the lock knows: without folder */
+    ctune_flags flags;
+    ctune_run_compiler compiler; /* into flags */
+    ctune_target target;
+    char key[256]; /* target key; "" = not asked for yet */
+    ctune_unit *unit;
+    char *lock_path, *history_path;
+    ctune_emit_options emit; /* of candidates; apply sets comments */
+    ctune_space_options space;
+    ctune_target_facts facts; /* for models; the tool puts this machine's calibration here */
+    ctune_machine machine;    /* for the estimate */
+} ctune_source;
+
+/* file, lock_path and history_path: lock and history, or, when NULL, those beside the file. */
+CTUNE_MUST_USE ctune_status ctune_source_set_paths(ctune_ctx *ctx, const char *file,
+                                                   const char *lock, const char *history,
+                                                   ctune_source *source);
+/* target, key, machine, emit, space, from flags. macros: what holds before the first line, as -dM -E
+ * prints it; NULL: the compiler is asked. Fails EENV. */
+CTUNE_MUST_USE ctune_status ctune_source_set_target(ctune_ctx *ctx, const char *macros,
+                                                    ctune_source *source);
+/* unit and base. text: contents, NULL: the file's. The unit may be there after EUSAGE, too (some of
+ * its pragmas are malformed). */
+CTUNE_MUST_USE ctune_status ctune_source_set_unit(ctune_ctx *ctx, const char *text,
+                                                  ctune_source *source);
+void ctune_source_close(ctune_source *source);
+
+/* The user's bytes of the statement (the original of a rewritten one), in the unit's arena. */
+const char *ctune_source_original(const ctune_source *source, int i_region);
+
+/* The region with one combination of representative values first; shares everything else with
+ * `region`: not to be destroyed. */
+typedef struct ctune_sized {
+    ctune_region region;
+    int64_t params[CTUNE_RUN_MAX_PARAMS];
+    char text[256]; /* "n=1024 m=512" */
+} ctune_sized;
+int ctune_sized_count(const ctune_region *region); /* combinations of sizes(...) */
+CTUNE_MUST_USE ctune_status ctune_sized_get(ctune_ctx *ctx, const ctune_region *region, int which,
+                                            ctune_sized *out);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Private to plugin/transform: the state of one ctune_transform_run.
+ */
+#ifndef CTUNE_PLUGIN_TRANSFORM_TRANSFORM_PRIVATE_H
+#define CTUNE_PLUGIN_TRANSFORM_TRANSFORM_PRIVATE_H
+
+#include "plugin/transform/build_sink.h"
+#include "plugin/transform/transform.h"
+#include "plugin/transform/variants.h"
+#include "plugin/rewrite/rewrite.h"
+
+/* id, word in reports. What became of a region. */
+#define CTUNE_FATE_TABLE(X)                                                                        \
+    X(UNTUNED, "untuned")                                                                          \
+    X(APPLIED, "applied")                                                                          \
+    X(ORIGINAL, "original")                                                                        \
+    X(STALE, "stale")                                                                              \
+    X(REFUSED, "refused")                                                                          \
+    X(OFF, "off")                                                                                  \
+    X(RECORDED, "recorded")
+
+typedef enum ctune_fate {
+#define X(id, word) CTUNE_FATE_##id,
+    CTUNE_FATE_TABLE(X)
+#undef X
+} ctune_fate;
+
+/* id, code, words, what would help. Why no region of the file can be put in. */
+#define CTUNE_OBSTACLE_TABLE(X)                                                                    \
+    X(NONE, NULL, NULL, NULL)                                                                      \
+    X(SELF_INCLUDE, "self-include",                                                                \
+      "not tuned: the file includes itself, so that its loops may be compiled several times",      \
+      "move the loop into a file of its own")                                                      \
+    X(OLD_STANDARD, "old-standard", "not tuned: tuned code needs C99 or later", "use -std=gnu99")
+
+typedef enum ctune_obstacle {
+#define X(id, code, words, hint) CTUNE_OBSTACLE_##id,
+    CTUNE_OBSTACLE_TABLE(X)
+#undef X
+} ctune_obstacle;
+
+typedef struct ctune_transform_region {
+    ctune_fate fate;
+    bool is_predicted;
+    bool is_spliced; /* body goes into the text, or, when it is NULL, an earlier one is taken out */
+    int n_variants;
+    char *body; /* owned, free */
+} ctune_transform_region;
+
+typedef struct ctune_transform {
+    const ctune_transform_options *options;
+    ctune_source source;
+    ctune_lock lock;
+    ctune_build_sink sink;
+    ctune_arena *arena;
+    const char *text; /* the file's, borrowed or in the arena */
+    size_t n_text;
+    int n_regions;
+    ctune_transform_region *regions; /* arena */
+    ctune_obstacle obstacle;
+    ctune_status worst;              /* of what kept a region from being applied */
+} ctune_transform;
+
+/* What becomes of region i_region: fills t->regions[i_region], says it. Fails ENOMEM only. */
+CTUNE_MUST_USE ctune_status ctune_transform_choose(ctune_ctx *ctx, ctune_transform *t,
+                                                   int i_region);
+
+/* Appends a JSON line for each region to the report. */
+CTUNE_MUST_USE ctune_status ctune_transform_report(ctune_ctx *ctx, const ctune_transform *t);
+
+#endif

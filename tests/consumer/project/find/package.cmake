@@ -1,0 +1,1 @@
+find_package(ctune 0.1 CONFIG REQUIRED)

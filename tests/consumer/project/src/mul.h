@@ -1,0 +1,2 @@
+void mul(int n, float a[n][n], float b[n][n], float c[n][n]);
+int other(int x);

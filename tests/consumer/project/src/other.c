@@ -1,0 +1,5 @@
+#include "mul.h"
+
+int other(int x) {
+    return x + 1;
+}
