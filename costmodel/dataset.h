@@ -28,11 +28,12 @@ void ctune_dataset_clear(ctune_dataset *dataset);
 /* Begins a task; rows added next belong to it. Strings copied. */
 CTUNE_MUST_USE ctune_status ctune_dataset_add_task(ctune_ctx *ctx, ctune_dataset *dataset,
                                                    const char *name, const char *kernel);
-/* One row of the last task, copied. time_ns INFINITY (or NaN) = failed. EUSAGE: no task yet, time not
- * above 0, an infinite feature (NaN is a missing one). */
+/* One row of the last task, copied. time_ns INFINITY (or NaN) = failed. EUSAGE: no task yet, time
+ * not above 0, an infinite feature (NaN is a missing one). */
 CTUNE_MUST_USE ctune_status ctune_dataset_add_row(ctune_ctx *ctx, ctune_dataset *dataset,
                                                   const float *features, double time_ns);
-/* Best of the task / time, 0 for failures, 1 for the best. row: of the data set, one of the task. */
+/* Best of the task / time, 0 for failures, 1 for the best. row: of the data set, one of the task.
+ */
 float ctune_dataset_label(const ctune_dataset *dataset, int task, size_t row);
 
 #endif

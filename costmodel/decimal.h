@@ -12,8 +12,8 @@
 
 enum { CTUNE_DECIMAL_SIZE = 24 };
 
-/* The shortest of 6 to 9 digits that ctune_decimal_parse reads back exactly: "0.25", "-1.5e-07". value is finite.
- * Returns the length. */
+/* The shortest of 6 to 9 digits that ctune_decimal_parse reads back exactly: "0.25", "-1.5e-07".
+ * value is finite. Returns the length. */
 size_t ctune_decimal_print(float value, char out[CTUNE_DECIMAL_SIZE]);
 
 /* [-]digits[.digits][e[+-]digits], nothing before it. The first byte behind it, NULL when there is

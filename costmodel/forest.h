@@ -11,14 +11,11 @@
 #include "costmodel/model.h"
 #include "runtime/text.h"
 
-enum {
-    CTUNE_FOREST_MAX_DEPTH = 64,
-    CTUNE_FOREST_MAX_FEATURES = 1 << 20
-};
+enum { CTUNE_FOREST_MAX_DEPTH = 64, CTUNE_FOREST_MAX_FEATURES = 1 << 20 };
 
 /* A node of a tree: a leaf when left < 0. Rows with x[feature] < threshold go left, NaN goes to the
- * side that was learned. Trees lie one behind another, each in preorder: the left child of a node is
- * the next one, and no walk is endless. */
+ * side that was learned. Trees lie one behind another, each in preorder: the left child of a node
+ * is the next one, and no walk is endless. */
 typedef struct ctune_forest_node {
     int32_t feature, left, right; /* nodes of the forest; of a leaf: 0, -1, -1 */
     bool is_missing_left;
@@ -32,9 +29,9 @@ typedef struct ctune_forest {
     char objective[32];       /* "rank" or "regression" */
     float base, scale, shift; /* score = scale * (base + sum of leaves) + shift */
     int n_trees, n_nodes;
-    int32_t *root;            /* [n_trees] */
-    ctune_forest_node *node;  /* [n_nodes] */
-    char *summary;            /* lines "key value": tasks, rows, targets, scores of the training; "" */
+    int32_t *root;           /* [n_trees] */
+    ctune_forest_node *node; /* [n_nodes] */
+    char *summary; /* lines "key value": tasks, rows, targets, scores of the training; "" */
 } ctune_forest;
 
 /* A forest with room for trees and nodes, all zero, summary "". Owner of *out: caller. */
@@ -60,8 +57,8 @@ CTUNE_MUST_USE ctune_status ctune_forest_verify(ctune_ctx *ctx, const ctune_fore
  *     v 1.5e-07
  *     end
  *
- * Children need no numbers: no text can make a cycle or point outside. A malformed file is EUSAGE with file and line. Owner of
- * *out: caller. */
+ * Children need no numbers: no text can make a cycle or point outside. A malformed file is EUSAGE
+ * with file and line. Owner of *out: caller. */
 CTUNE_MUST_USE ctune_status ctune_forest_read(ctune_ctx *ctx, const char *path, ctune_forest **out);
 CTUNE_MUST_USE ctune_status ctune_forest_parse(ctune_ctx *ctx, const char *name, const char *text,
                                                ctune_forest **out);

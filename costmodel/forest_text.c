@@ -147,9 +147,8 @@ static bool take_version(scanner *s) {
         return false;
     }
     if (version != FORMAT_VERSION) {
-        ctune_fail(s->ctx, CTUNE_EUSAGE,
-                   "%s:%d: model of format %u; this ctune reads format %d", s->name, s->line,
-                   version, FORMAT_VERSION);
+        ctune_fail(s->ctx, CTUNE_EUSAGE, "%s:%d: model of format %u; this ctune reads format %d",
+                   s->name, s->line, version, FORMAT_VERSION);
         return false;
     }
     return take_line_end(s);
@@ -203,9 +202,8 @@ static bool take_head(scanner *s, forest_head *head) {
            take_word(s, " groups ") &&
            take_count(s, "the features' groups", UINT_MAX, &head->groups) && take_line_end(s) &&
            take_word(s, "score base ") && take_float(s, &head->base) && take_word(s, " scale ") &&
-           take_float(s, &head->scale) && take_word(s, " shift ") &&
-           take_float(s, &head->shift) && take_line_end(s) && take_summary(s, head) &&
-           take_size(s, head);
+           take_float(s, &head->scale) && take_word(s, " shift ") && take_float(s, &head->shift) &&
+           take_line_end(s) && take_summary(s, head) && take_size(s, head);
 }
 
 /* ---- trees --------------------------------------------------------------------------------- */
@@ -293,8 +291,7 @@ static bool take_trees(scanner *s, ctune_forest *forest) {
 /* ---- entry points -------------------------------------------------------------------------- */
 static ctune_status forest_from_head(ctune_ctx *ctx, const forest_head *head, ctune_forest **out) {
     ctune_forest *forest = NULL;
-    ctune_status status =
-        ctune_forest_create(ctx, (int)head->n_trees, (int)head->n_nodes, &forest);
+    ctune_status status = ctune_forest_create(ctx, (int)head->n_trees, (int)head->n_nodes, &forest);
     if (status != CTUNE_OK) {
         return status;
     }

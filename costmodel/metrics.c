@@ -117,8 +117,7 @@ ctune_status ctune_metrics_get(ctune_ctx *ctx, const ctune_dataset *dataset, con
     }
     metric_row *rows = ctune_memory_grow(ctx, NULL, max_rows, sizeof *rows);
     if (rows == NULL) {
-        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for the metrics of %zu rows",
-                          max_rows);
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for the metrics of %zu rows", max_rows);
     }
     metric_sums sums = {0};
     for (int i = 0; i < dataset->n_tasks; i++) {

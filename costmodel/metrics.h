@@ -7,10 +7,10 @@
 #include "costmodel/dataset.h"
 
 typedef struct ctune_metrics {
-    double top1, top5;    /* sum w / sum w (best among the k best-scored / best), TenSet's top-k: one
-                             very bad choice weighs much. k rows that all failed count as the
-                             slowest one that works */
-    double geo1, geo5;    /* the same as weighted geometric means of best / best among the k */
+    double top1, top5; /* sum w / sum w (best among the k best-scored / best), TenSet's top-k: one
+                          very bad choice weighs much. k rows that all failed count as the
+                          slowest one that works */
+    double geo1, geo5; /* the same as weighted geometric means of best / best among the k */
     double pair_accuracy; /* share of pairs of one task, times >= 5 % apart, in the right order;
                              equal scores are half right; mean over tasks that have such pairs */
     double recall64;      /* share of the k fastest among the k best-scored, k = 64 or all that did

@@ -1,8 +1,8 @@
 /*
  * Gradient-boosted trees, trained with XGBoost's C API.
  *
- * Constants of AutoTVM unless given: eta 0.3, gamma 1e-4, min_child_weight 1, lambda 1. XGBoost gets
- * n_threads threads, 1 by default: the timing core is not ours to use.
+ * Constants of AutoTVM unless given: eta 0.3, gamma 1e-4, min_child_weight 1, lambda 1. XGBoost
+ * gets n_threads threads, 1 by default: the timing core is not ours to use.
  */
 #ifndef CTUNE_COSTMODEL_GBT_GBT_H
 #define CTUNE_COSTMODEL_GBT_GBT_H
@@ -23,28 +23,30 @@ typedef enum ctune_gbt_objective {
 
 typedef struct ctune_gbt_options {
     ctune_gbt_objective objective;
-    int n_trees;    /* rounds */
+    int n_trees; /* rounds */
     int max_depth;
     double eta;
     double min_child_weight, lambda, gamma, subsample, colsample;
-    uint64_t seed;  /* same seed, rows and threads: the same forest */
+    uint64_t seed; /* same seed, rows and threads: the same forest */
     int n_threads;
-    int max_bin;    /* of XGBoost's histograms: distinct values of a feature that are told apart */
+    int max_bin; /* of XGBoost's histograms: distinct values of a feature that are told apart */
 } ctune_gbt_options;
 
-void ctune_gbt_options_default(ctune_gbt_options *options); /* for a search: 60 trees of depth 5 or what measures best */
+void ctune_gbt_options_default(
+    ctune_gbt_options *options); /* for a search: 60 trees of depth 5 or what measures best */
 
 /* A forest of the selected tasks (NULL = all) of the data set. The caller sets feature_version,
  * feature_groups and summary of *out. margins (may be NULL) [dataset->n_rows]: scores of a model
- * that the new one corrects (in the forest's score scale), in row order. Labels are weighted towards
- * the fast end where that ranks better. EENV with XGBoost's words when it fails. */
+ * that the new one corrects (in the forest's score scale), in row order. Labels are weighted
+ * towards the fast end where that ranks better. EENV with XGBoost's words when it fails. */
 CTUNE_MUST_USE ctune_status ctune_gbt_train(ctune_ctx *ctx, const ctune_dataset *dataset,
                                             const bool *select, const float *margins,
                                             const ctune_gbt_options *options, ctune_forest **out);
 
-/* The model of one search: f = discount * f_global + f_local. f_local is trained anew at each fit, with
- * discount * f_global as base margin of its rows; discount = 2^(-n_rows / 64), 0 below 0.05 - or what measures better.
- * global NULL: starts from nothing (predict gives 0 before the first fit). Borrows global. destroy frees it. */
+/* The model of one search: f = discount * f_global + f_local. f_local is trained anew at each fit,
+ * with discount * f_global as base margin of its rows; discount = 2^(-n_rows / 64), 0 below 0.05 -
+ * or what measures better. global NULL: starts from nothing (predict gives 0 before the first fit).
+ * Borrows global. destroy frees it. */
 CTUNE_MUST_USE ctune_status ctune_gbt_model_create(ctune_ctx *ctx, const ctune_forest *global,
                                                    int n_features, const ctune_gbt_options *options,
                                                    ctune_model *out);

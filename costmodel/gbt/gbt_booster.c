@@ -3,8 +3,8 @@
  *
  * We hand it gradients of our own losses (gbt_loss.c) each round, and it builds the trees. Two
  * handles, both freed here. Its OpenMP threads are bounded by nthread in the booster and in the
- * call that makes the matrix, so that with one thread none is ever started. Its messages are off; an
- * error comes back through XGBGetLastError.
+ * call that makes the matrix, so that with one thread none is ever started. Its messages are off;
+ * an error comes back through XGBGetLastError.
  */
 #include "costmodel/gbt/gbt_private.h"
 
@@ -73,17 +73,14 @@ static ctune_status handle_create(booster *b, const ctune_gbt_options *options) 
     }
     bool is_set = set_text(b, "verbosity", "0") && set_text(b, "booster", "gbtree") &&
                   set_text(b, "tree_method", "hist") &&
-                  set_text(b, "objective", "reg:squarederror") &&
-                  set_text(b, "base_score", "0") &&
+                  set_text(b, "objective", "reg:squarederror") && set_text(b, "base_score", "0") &&
                   set_text(b, "disable_default_eval_metric", "1") &&
                   set_int(b, "nthread", options->n_threads) &&
                   set_int(b, "seed", (int)(options->seed & INT32_MAX)) &&
                   set_int(b, "max_depth", options->max_depth) &&
-                  set_int(b, "max_bin", options->max_bin) &&
-                  set_real(b, "eta", options->eta) &&
+                  set_int(b, "max_bin", options->max_bin) && set_real(b, "eta", options->eta) &&
                   set_real(b, "min_child_weight", options->min_child_weight) &&
-                  set_real(b, "lambda", options->lambda) &&
-                  set_real(b, "gamma", options->gamma) &&
+                  set_real(b, "lambda", options->lambda) && set_real(b, "gamma", options->gamma) &&
                   set_real(b, "subsample", options->subsample) &&
                   set_real(b, "colsample_bytree", options->colsample);
     return is_set ? CTUNE_OK : fail_xgboost(b->ctx, "take the options");
@@ -112,8 +109,8 @@ static ctune_status rounds_run(booster *b, const ctune_gbt_rows *rows,
             return status;
         }
         ctune_gbt_loss_get(rows, options, i, predictions, b->gradient, b->curvature);
-        if (XGBoosterBoostOneIter(b->handle, b->matrix, b->gradient, b->curvature,
-                                  rows->n_rows) != 0) {
+        if (XGBoosterBoostOneIter(b->handle, b->matrix, b->gradient, b->curvature, rows->n_rows) !=
+            0) {
             return fail_xgboost(b->ctx, "build a tree");
         }
     }

@@ -60,9 +60,13 @@ static void put_index(void *out, int i, double value) {
     ((int32_t *)out)[i] = is_index ? (int32_t)value : INT32_MAX;
 }
 
-static void put_bool(void *out, int i, double value) { ((bool *)out)[i] = value != 0; }
+static void put_bool(void *out, int i, double value) {
+    ((bool *)out)[i] = value != 0;
+}
 
-static void put_float(void *out, int i, double value) { ((float *)out)[i] = (float)value; }
+static void put_float(void *out, int i, double value) {
+    ((float *)out)[i] = (float)value;
+}
 
 static ctune_status flat_tree_init(ctune_ctx *ctx, const cJSON *json, flat_tree *tree) {
     memset(tree, 0, sizeof *tree);

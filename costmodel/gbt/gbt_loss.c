@@ -1,16 +1,16 @@
 /*
  * Gradients of the two objectives.
  *
- * Rank: for two rows of a task with targets a and b, the model's chance that the first is the faster
- * one is s((f_a - f_b) / WIDTH), s the logistic function, and it should be s((a - b) / WIDTH):
- * cross-entropy, as AutoTVM's rank loss with the hard 0 or 1 replaced by how clear the case is.
- * Two things come with that which XGBoost's rank:pairwise does not have: the optimum is the target
- * itself, so that scores, and the base margins that correct them, are in units of log2(time) without
- * a second fit; and a pair can have a weight, here that of its faster row: who is the best
+ * Rank: for two rows of a task with targets a and b, the model's chance that the first is the
+ * faster one is s((f_a - f_b) / WIDTH), s the logistic function, and it should be s((a - b) /
+ * WIDTH): cross-entropy, as AutoTVM's rank loss with the hard 0 or 1 replaced by how clear the case
+ * is. Two things come with that which XGBoost's rank:pairwise does not have: the optimum is the
+ * target itself, so that scores, and the base margins that correct them, are in units of log2(time)
+ * without a second fit; and a pair can have a weight, here that of its faster row: who is the best
  * matters, the order of slow rows does not. Per-query weights are all that rank:pairwise takes.
  *
- * Regression: squared error of the target, weighted towards the fast end. Scores are defined up to a
- * constant per task: the best one is taken out of the error in each round, so that no tree is
+ * Regression: squared error of the target, weighted towards the fast end. Scores are defined up to
+ * a constant per task: the best one is taken out of the error in each round, so that no tree is
  * spent on the tasks' means.
  */
 #include "costmodel/gbt/gbt_private.h"

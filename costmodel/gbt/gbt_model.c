@@ -76,8 +76,7 @@ static ctune_status local_train(ctune_ctx *ctx, const gbt_model *model, const fl
                                 const float *labels, const float *margins, size_t n_rows,
                                 ctune_forest **out) {
     ctune_gbt_rows rows;
-    ctune_gbt_task task = {
-        .features = features, .margins = margins, .n_rows = n_rows, .weight = 1};
+    ctune_gbt_task task = {.features = features, .margins = margins, .n_rows = n_rows, .weight = 1};
     ctune_status status = ctune_gbt_rows_init(ctx, &rows, &task, 1, model->n_features);
     if (status == CTUNE_OK) {
         memcpy(rows.label, labels, n_rows * sizeof *labels);

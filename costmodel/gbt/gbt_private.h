@@ -16,15 +16,15 @@
 /* Rows to train on, grouped by task. Owned, except by whom borrows. */
 typedef struct ctune_gbt_rows {
     size_t n_rows;
-    int n_columns;      /* those that vary; the others teach nothing and cost time */
-    int32_t *column;    /* [n_columns]: their features, ascending */
-    float *x;           /* [n_rows][n_columns] */
-    float *label;       /* [n_rows], best time / time, failures 0 */
-    float *target;      /* [n_rows], log2(label), at least ctune_gbt_target_min */
-    float *weight;      /* [n_rows], more for the fast end; mean over a task: the task's weight */
-    float *margin;      /* [n_rows], score the training starts from */
+    int n_columns;   /* those that vary; the others teach nothing and cost time */
+    int32_t *column; /* [n_columns]: their features, ascending */
+    float *x;        /* [n_rows][n_columns] */
+    float *label;    /* [n_rows], best time / time, failures 0 */
+    float *target;   /* [n_rows], log2(label), at least ctune_gbt_target_min */
+    float *weight;   /* [n_rows], more for the fast end; mean over a task: the task's weight */
+    float *margin;   /* [n_rows], score the training starts from */
     int n_groups;
-    size_t *group;      /* [n_groups + 1], first row of each task and the end */
+    size_t *group;       /* [n_groups + 1], first row of each task and the end */
     float *group_weight; /* [n_groups] */
 } ctune_gbt_rows;
 
@@ -38,7 +38,8 @@ typedef struct ctune_gbt_task {
     float weight;
 } ctune_gbt_task;
 
-/* Copies; labels are zero until the caller sets them. Cleared by the caller, also after a failure. */
+/* Copies; labels are zero until the caller sets them. Cleared by the caller, also after a failure.
+ */
 CTUNE_MUST_USE ctune_status ctune_gbt_rows_init(ctune_ctx *ctx, ctune_gbt_rows *rows,
                                                 const ctune_gbt_task *tasks, int n_tasks,
                                                 int n_features);
@@ -66,7 +67,7 @@ CTUNE_MUST_USE ctune_status ctune_gbt_booster_train(ctune_ctx *ctx, const ctune_
 
 /* json [len]: a booster as XGBoost saves it. column [n_columns]: see rows. */
 CTUNE_MUST_USE ctune_status ctune_gbt_convert(ctune_ctx *ctx, const char *json, size_t len,
-                                              const int32_t *column, int n_columns,
-                                              int n_features, ctune_forest **out);
+                                              const int32_t *column, int n_columns, int n_features,
+                                              ctune_forest **out);
 
 #endif

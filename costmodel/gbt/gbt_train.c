@@ -1,9 +1,9 @@
 /*
  * From a data set to rows, from rows to a forest on the score scale.
  *
- * Scores are defined up to a constant per task: the losses do not see it, and the finished forest is
- * shifted so that scores fit the targets in the mean. Features that are the same in all rows are left out: in a search, where all rows are
- * one task, that is everything about kernel and target.
+ * Scores are defined up to a constant per task: the losses do not see it, and the finished forest
+ * is shifted so that scores fit the targets in the mean. Features that are the same in all rows are
+ * left out: in a search, where all rows are one task, that is everything about kernel and target.
  */
 #include "costmodel/gbt/gbt_private.h"
 
@@ -42,17 +42,19 @@ static ctune_status options_check(ctune_ctx *ctx, const ctune_gbt_options *o) {
     bool is_fine = o->objective >= 0 && o->objective < CTUNE_N_GBT_OBJECTIVES && o->n_trees >= 1 &&
                    o->n_trees <= 100000 && o->max_depth >= 1 && o->max_depth <= 16 && o->eta > 0 &&
                    o->eta <= 1 && o->min_child_weight >= 0 && o->lambda >= 0 && o->gamma >= 0 &&
-                   o->subsample > 0 && o->subsample <= 1 && o->colsample > 0 &&
-                   o->colsample <= 1 && o->n_threads >= 1 && o->max_bin >= 2 &&
-                   o->max_bin <= 65536;
+                   o->subsample > 0 && o->subsample <= 1 && o->colsample > 0 && o->colsample <= 1 &&
+                   o->n_threads >= 1 && o->max_bin >= 2 && o->max_bin <= 65536;
     return is_fine ? CTUNE_OK
-                   : ctune_fail(ctx, CTUNE_EUSAGE, "gradient-boosted trees: an option is out of "
-                                                   "range");
+                   : ctune_fail(ctx, CTUNE_EUSAGE,
+                                "gradient-boosted trees: an option is out of "
+                                "range");
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 /* NaN equals NaN. */
-static bool is_same(float a, float b) { return a == b || (a != a && b != b); }
+static bool is_same(float a, float b) {
+    return a == b || (a != a && b != b);
+}
 
 /* Marks the columns whose values differ from those of the first row of all. */
 static void columns_mark(const ctune_gbt_task *tasks, int n_tasks, int n_features, bool *varies) {
@@ -99,7 +101,8 @@ static ctune_status rows_reserve(ctune_ctx *ctx, ctune_gbt_rows *rows, int n_tas
     rows->group = ctune_memory_grow(ctx, NULL, (size_t)n_tasks + 1, sizeof *rows->group);
     rows->group_weight = ctune_memory_grow(ctx, NULL, (size_t)n_tasks, sizeof *rows->group_weight);
     bool is_fine = rows->x != NULL && rows->label != NULL && rows->target != NULL &&
-                   rows->weight != NULL && rows->margin != NULL && rows->group != NULL && rows->group_weight != NULL;
+                   rows->weight != NULL && rows->margin != NULL && rows->group != NULL &&
+                   rows->group_weight != NULL;
     if (!is_fine) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for %zu rows to train on", n);
     }
@@ -187,8 +190,8 @@ static double task_mean(const ctune_gbt_rows *rows, int group, const float *valu
     return weights > 0 ? sum / weights : 0;
 }
 
-/* Slope of rest on what the trees add, both less their task's mean, by weighted least squares; 1 when
- * there is none. */
+/* Slope of rest on what the trees add, both less their task's mean, by weighted least squares; 1
+ * when there is none. */
 static double slope_fit(const ctune_gbt_rows *rows, const float *rest, const float *added) {
     double both = 0, square = 0;
     for (int g = 0; g < rows->n_groups; g++) {
@@ -270,11 +273,11 @@ static int tasks_list(const ctune_dataset *dataset, const bool *select, const fl
         const ctune_dataset_task *task = &dataset->task[i];
         if ((select == NULL || select[i]) && task->n_rows > 0) {
             index[n] = i;
-            tasks[n++] = (ctune_gbt_task){
-                .features = dataset->features + task->first * (size_t)dataset->n_features,
-                .margins = margins == NULL ? NULL : margins + task->first,
-                .n_rows = task->n_rows,
-                .weight = (float)task->weight};
+            tasks[n++] = (ctune_gbt_task){.features = dataset->features +
+                                                      task->first * (size_t)dataset->n_features,
+                                          .margins = margins == NULL ? NULL : margins + task->first,
+                                          .n_rows = task->n_rows,
+                                          .weight = (float)task->weight};
         }
     }
     return n;
@@ -307,8 +310,8 @@ ctune_status ctune_gbt_train(ctune_ctx *ctx, const ctune_dataset *dataset, const
     }
     if (status == CTUNE_OK) {
         labels_set(&rows, dataset, index);
-        status = ctune_gbt_rows_train(ctx, &rows, dataset->n_features, margins != NULL, options,
-                                      out);
+        status =
+            ctune_gbt_rows_train(ctx, &rows, dataset->n_features, margins != NULL, options, out);
     }
     ctune_gbt_rows_clear(&rows);
     free(tasks);

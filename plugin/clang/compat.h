@@ -19,14 +19,16 @@
 #include "clang/Lex/Preprocessor.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-/* The calls in this folder are the same in these; in clang 20 -Werror makes errors of our warnings. */
+/* The calls in this folder are the same in these; in clang 20 -Werror makes errors of our warnings.
+ */
 #if CLANG_VERSION_MAJOR < 17 || CLANG_VERSION_MAJOR > 20
 #error "ctune's clang plugin knows clang 17 to 20"
 #endif
 
 namespace ctune {
 
-inline unsigned custom_diag(clang::DiagnosticsEngine &diags, clang::DiagnosticsEngine::Level level) {
+inline unsigned custom_diag(clang::DiagnosticsEngine &diags,
+                            clang::DiagnosticsEngine::Level level) {
     return diags.getDiagnosticIDs()->getCustomDiagID(
         static_cast<clang::DiagnosticIDs::Level>(level), "%0");
 }

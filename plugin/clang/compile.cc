@@ -3,8 +3,8 @@
  *
  * Lock entries and libclang go by the driver's words. The driver calls the compiler proper in its
  * own process, or, when it has several jobs, in a child: then the words are the parent's. Where
- * neither can be read (no /proc), words are made from the invocation: they parse the file alike, but
- * their target may have another name in the lock.
+ * neither can be read (no /proc), words are made from the invocation: they parse the file alike,
+ * but their target may have another name in the lock.
  */
 #include "plugin/clang/compile.h"
 

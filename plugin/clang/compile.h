@@ -11,7 +11,8 @@
 
 namespace ctune {
 
-/* Is this a compile, and not clang-tidy, clangd, ... reading the user's text? They get that text. */
+/* Is this a compile, and not clang-tidy, clangd, ... reading the user's text? They get that text.
+ */
 bool compile_is_real();
 
 /* Why the main file is left alone whatever is in it; "" = it is not. code is set, too. */

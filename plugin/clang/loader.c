@@ -69,7 +69,8 @@ static void list_modules(const char *folder, char *out, size_t size) {
         int version, end = 0;
         if (sscanf(entry->d_name, "libctune-clang-%d.so%n", &version, &end) == 1 && end > 0 &&
             entry->d_name[end] == '\0' && used + 12 < size) {
-            used += (size_t)snprintf(out + used, size - used, "%s%d", used > 0 ? ", " : "", version);
+            used +=
+                (size_t)snprintf(out + used, size - used, "%s%d", used > 0 ? ", " : "", version);
         }
     }
     if (dir != NULL) {
@@ -89,12 +90,22 @@ __attribute__((constructor)) static void load_module(void) {
     snprintf(path, sizeof path, "%s/libctune-clang-%d.so", folder, version);
     if (version == 0 || access(path, R_OK) != 0) {
         list_modules(folder, modules, sizeof modules);
-        fprintf(stderr,
-                "warning: ctune's plugin is for clang %s, not for this compiler (%s%.0d): nothing is "
-                "tuned\n",
-                modules, version > 0 ? "LLVM " : "of unknown version", version);
+        fprintf(
+            stderr,
+            "warning: ctune's plugin is for clang %s, not for this compiler (%s%.0d): nothing is "
+            "tuned\n",
+            modules, version > 0 ? "LLVM " : "not a known clang", version);
     } else if (dlopen(path, RTLD_LAZY | RTLD_GLOBAL) == NULL) {
         fprintf(stderr, "warning: ctune's plugin cannot be loaded, nothing is tuned: %s\n",
                 dlerror());
     }
+}
+
+/* GCC, too, loads it when a build mixes the two up; it has been told above. */
+__attribute__((visibility("default"))) int plugin_is_GPL_compatible;
+
+__attribute__((visibility("default"))) int plugin_init(void *info, void *version) {
+    (void)info;
+    (void)version;
+    return 0;
 }

@@ -3,8 +3,8 @@
  *
  * Remarks about single loops are shown on demand, as clang's own are: by -Rpass=ctune (what was
  * applied), -Rpass-missed=ctune (what was not), or the plugin's report=remarks. Places are given in
- * a copy of the user's text: the main file's own entry is about to get another text, and clang would
- * keep a table of its old lines.
+ * a copy of the user's text: the main file's own entry is about to get another text, and clang
+ * would keep a table of its old lines.
  */
 #include "plugin/clang/messages.h"
 

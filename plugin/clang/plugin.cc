@@ -1,10 +1,10 @@
 /*
  * The clang plugin: before clang parses the main file, its text is replaced by the transformed one.
  *
- * In: a compile of a C file. Out: the same compile of the file with tuned code in it; nothing at all
- * is done for files without the pragma. Everything that knows C or ctune is behind one C call
- * (plugin/transform), made in a child process, so that a crash in there costs the tuned code and not
- * the build.
+ * In: a compile of a C file. Out: the same compile of the file with tuned code in it; nothing at
+ * all is done for files without the pragma. Everything that knows C or ctune is behind one C call
+ * (plugin/transform), made in a child process, so that a crash in there costs the tuned code and
+ * not the build.
  *
  * -E is no action of the plugin's kind: it prints the source as it is.
  */
@@ -29,15 +29,13 @@ class pragma_handler : public PragmaHandler {
     void HandlePragma(Preprocessor &pp, PragmaIntroducer introducer, Token &) override {
         const SourceManager &sources = pp.getSourceManager();
         SourceLocation written = sources.getSpellingLoc(introducer.Loc);
-        if (is_quiet || sources.isWrittenInMainFile(written) ||
-            sources.isInSystemHeader(written) ||
+        if (is_quiet || sources.isWrittenInMainFile(written) || sources.isInSystemHeader(written) ||
             sources.isWrittenInScratchSpace(introducer.Loc)) {
             return;
         }
-        messages.send_at(introducer.Loc,
-                         {CTUNE_REMARK, 0, 0, "", "pragma-in-header",
-                          "loop not tuned: the pragma stands in an included file",
-                          "move the loop into a source file"});
+        messages.send_at(introducer.Loc, {CTUNE_REMARK, 0, 0, "", "pragma-in-header",
+                                          "loop not tuned: the pragma stands in an included file",
+                                          "move the loop into a source file"});
     }
 
   private:

@@ -28,8 +28,8 @@ static bool set_mode(ctune_shim_args *args, const char *value) {
     return false;
 }
 
-/* Means nothing to us. Build systems put a hash of the lock here: a compiler cache then sees another
- * command when the lock has changed. */
+/* Means nothing to us. Build systems put a hash of the lock here: a compiler cache then sees
+ * another command when the lock has changed. */
 static bool set_key(ctune_shim_args *args, const char *value) {
     (void)args;
     return value[0] != '\0';
@@ -74,11 +74,12 @@ bool ctune_shim_arg_set(ctune_shim_args *args, const char *key, const char *valu
             return false;
         }
     }
-    snprintf(error, size, "-fplugin-arg-ctune-%s: no such argument; there are"
+    snprintf(error, size,
+             "-fplugin-arg-ctune-%s: no such argument; there are"
 #define X(name, form) " " form
              ARG_TABLE(X)
 #undef X
-             ,
+                 ,
              key);
     return false;
 }

@@ -16,9 +16,9 @@ static bool folder_of(const void *self, char *out, size_t size) {
         return false;
     }
     const char *slash = strrchr(info.dli_fname, '/');
-    int n = slash != NULL ? snprintf(out, size, "%.*s", (int)(slash - info.dli_fname),
-                                     info.dli_fname)
-                          : snprintf(out, size, ".");
+    int n = slash != NULL
+                ? snprintf(out, size, "%.*s", (int)(slash - info.dli_fname), info.dli_fname)
+                : snprintf(out, size, ".");
     return n >= 0 && (size_t)n < size;
 }
 

@@ -1,9 +1,10 @@
 /*
- * Does a text hold the pragma? In every compile, so: a few passes of memmem over the text, no parse.
+ * Does a text hold the pragma? In every compile, so: a few passes of memmem over the text, no
+ * parse.
  *
  * The word `tune` must stand behind "ragma" within a stretch that no sane pragma line exceeds. Two
- * shapes are taken for the pragma wherever `tune` occurs: _Pragma with something else than a literal
- * behind it, and words that are cut by a line splice.
+ * shapes are taken for the pragma wherever `tune` occurs: _Pragma with something else than a
+ * literal behind it, and words that are cut by a line splice.
  */
 #include "plugin/shim/shim.h"
 

@@ -14,16 +14,17 @@
 extern "C" {
 #endif
 
-/* May `text` hold `#pragma tune`, `%:pragma tune` or `_Pragma("tune...")`, line splices and comments
- * in between included? True too often (in a comment, in a string), never false when there is one. */
+/* May `text` hold `#pragma tune`, `%:pragma tune` or `_Pragma("tune...")`, line splices and
+ * comments in between included? True too often (in a comment, in a string), never false when there
+ * is one. */
 bool ctune_shim_has_pragma(const char *text, size_t n_text);
 
 /* The plugin's arguments. */
 typedef struct ctune_shim_args {
     ctune_transform_mode mode;
-    const char *lock;    /* NULL: beside the source */
-    const char *report;  /* file for JSON lines, NULL: none */
-    bool shows_remarks;  /* report=remarks: in the compiler's output */
+    const char *lock;   /* NULL: beside the source */
+    const char *report; /* file for JSON lines, NULL: none */
+    bool shows_remarks; /* report=remarks: in the compiler's output */
     bool werror;
 } ctune_shim_args;
 

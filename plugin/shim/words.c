@@ -52,7 +52,8 @@ static char *read_file(const char *path, size_t *n) {
     return data;
 }
 
-/* One word as a shell or a response file writes it: quotes and backslashes. Returns what follows. */
+/* One word as a shell or a response file writes it: quotes and backslashes. Returns what follows.
+ */
 static const char *take_quoted(const char *p, char *out, size_t *n) {
     char quote = 0;
     *n = 0;

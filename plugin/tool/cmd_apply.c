@@ -59,9 +59,9 @@ static ctune_status apply(ctune_ctx *ctx, const ctune_options *options, const ch
         status = ctune_transform_run(ctx, &transform, result);
     }
     if (status == CTUNE_OK) {
-        status = write_out(ctx, options, file,
-                           result->is_changed ? result->text : ctune_text_get(&text),
-                           result->is_changed ? result->n_text : text.len, !result->is_changed);
+        status =
+            write_out(ctx, options, file, result->is_changed ? result->text : ctune_text_get(&text),
+                      result->is_changed ? result->n_text : text.len, !result->is_changed);
     }
     ctune_text_clear(&text);
     return status;

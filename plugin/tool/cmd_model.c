@@ -58,8 +58,8 @@ static ctune_status get_groups(ctune_ctx *ctx, const char *list, unsigned *out) 
 static ctune_status get_gbt_options(ctune_ctx *ctx, const ctune_options *options,
                                     ctune_gbt_options *out) {
     ctune_gbt_options_default(out);
-    out->n_trees = 400; /* trained once, for all tasks: deeper than what a search fits */
-    out->max_depth = 7;
+    out->n_trees = 300; /* trained once, for all tasks */
+    out->max_depth = 6;
     out->eta = 0.08;
     out->subsample = 0.8;
     out->colsample = 0.5;

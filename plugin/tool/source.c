@@ -9,8 +9,7 @@
 ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options, const char *file,
                                ctune_source *out) {
     memset(out, 0, sizeof *out);
-    ctune_status status =
-        ctune_source_set_paths(ctx, file, options->lock, options->history, out);
+    ctune_status status = ctune_source_set_paths(ctx, file, options->lock, options->history, out);
     if (status == CTUNE_OK) {
         status = ctune_flags_get(ctx, options, file, &out->flags);
     }

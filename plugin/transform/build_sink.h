@@ -1,6 +1,6 @@
 /*
- * Private to plugin/transform: diagnostics on their way to the caller, as a compiler wants them, and
- * kept for the report.
+ * Private to plugin/transform: diagnostics on their way to the caller, as a compiler wants them,
+ * and kept for the report.
  */
 #ifndef CTUNE_PLUGIN_TRANSFORM_BUILD_SINK_H
 #define CTUNE_PLUGIN_TRANSFORM_BUILD_SINK_H

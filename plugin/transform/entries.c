@@ -81,8 +81,8 @@ void ctune_entries_report(ctune_ctx *ctx, const ctune_source *source, const ctun
     if (rows[state].text == NULL) {
         return;
     }
-    const char *hint = is_tool && rows[state].tool_hint != NULL ? rows[state].tool_hint
-                                                                : rows[state].hint;
+    const char *hint =
+        is_tool && rows[state].tool_hint != NULL ? rows[state].tool_hint : rows[state].hint;
     char text[512];
     snprintf(text, sizeof text, "%s: %s (%s)", region->name, rows[state].text, source->lock_path);
     ctune_diag_send(ctx, &(ctune_diag){.severity = rows[state].severity,

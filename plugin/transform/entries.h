@@ -22,7 +22,8 @@ int ctune_entries_find(const ctune_lock *lock, const ctune_source *source,
 /* Has the lock an entry of this file's, fresh or not, for any target? Needs no target. */
 bool ctune_entries_has(const ctune_lock *lock, const ctune_source *source);
 
-/* The remark or warning about a region without a usable entry. is_tool: hints may name the tool's options.
+/* The remark or warning about a region without a usable entry. is_tool: hints may name the tool's
+ * options.
  */
 void ctune_entries_report(ctune_ctx *ctx, const ctune_source *source, const ctune_region *region,
                           ctune_entry_state state, bool is_tool);

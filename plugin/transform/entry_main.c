@@ -1,5 +1,6 @@
 /*
- * What libctune-transform.so exports to the compiler plugins: the transform with this ctune's hooks.
+ * What libctune-transform.so exports to the compiler plugins: the transform with this ctune's
+ * hooks.
  *
  * The cost model is read when a region without an entry is met in mode=predict, and not before; an
  * installation without a model predicts by the analytic estimate alone.

@@ -1,10 +1,10 @@
 /*
  * Compiler words -> what the front end needs and what candidates are compiled with: see flags.h.
  *
- * libclang gets includes, defines, language, machine; all flags when the user's compiler is clang, a
- * list of known ones for gcc, because libclang fails on a flag that it does not know. Candidates are
- * whole files without includes: no inputs, outputs, preprocessor, warning, sanitizer or link flags.
- * One table says which flag is what.
+ * libclang gets includes, defines, language, machine; all flags when the user's compiler is clang,
+ * a list of known ones for gcc, because libclang fails on a flag that it does not know. Candidates
+ * are whole files without includes: no inputs, outputs, preprocessor, warning, sanitizer or link
+ * flags. One table says which flag is what.
  */
 #include "plugin/transform/flags.h"
 
@@ -180,8 +180,8 @@ static void put_both(ctune_flags *out, int flags, bool is_clang, const char *wor
     }
 }
 
-/* "-Xclang -include -Xclang FILE", and the same with -include-pch: how build systems use precompiled
- * headers with clang. */
+/* "-Xclang -include -Xclang FILE", and the same with -include-pch: how build systems use
+ * precompiled headers with clang. */
 static bool is_pch_include(const char *const *words) {
     return strcmp(words[0], "-Xclang") == 0 && strcmp(words[2], "-Xclang") == 0 &&
            (strcmp(words[1], "-include") == 0 || strcmp(words[1], "-include-pch") == 0);

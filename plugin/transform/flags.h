@@ -33,7 +33,7 @@ CTUNE_MUST_USE ctune_status ctune_flags_sort(ctune_ctx *ctx, int n, const char *
                                              ctune_flags *out);
 void ctune_flags_clear(ctune_flags *flags);
 
-bool ctune_flags_is_compiler(const char *word); /* does the word name a C compiler? */
+bool ctune_flags_is_compiler(const char *word);  /* does the word name a C compiler? */
 bool ctune_flags_is_clang(const char *compiler); /* by its name */
 
 #endif

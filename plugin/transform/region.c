@@ -48,8 +48,7 @@ static ctune_status emit(ctune_ctx *ctx, ctune_transform *t, int i_region,
     ctune_program *program = NULL;
     ctune_status status = ctune_program_create(ctx, region, &program);
     if (status == CTUNE_OK) {
-        status =
-            ctune_variants_emit(ctx, &t->source, i_region, program, entries, n, &out->body);
+        status = ctune_variants_emit(ctx, &t->source, i_region, program, entries, n, &out->body);
     }
     if (program != NULL) {
         ctune_program_destroy(program);
@@ -207,12 +206,11 @@ static ctune_status record(ctune_ctx *ctx, ctune_transform *t, int i_region,
     const char *original = ctune_source_original(&t->source, i_region);
     ctune_text body;
     ctune_text_init(&body);
-    ctune_status status =
-        original == NULL ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
-        : t->options->record == NULL
-            ? CTUNE_OK
-            : t->options->record(ctx, t->options->record_user, &t->source, i_region, original,
-                                 &body);
+    ctune_status status = original == NULL ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                          : t->options->record == NULL
+                              ? CTUNE_OK
+                              : t->options->record(ctx, t->options->record_user, &t->source,
+                                                   i_region, original, &body);
     if (status == CTUNE_OK && body.len > 0) {
         out->body = strdup(ctune_text_get(&body));
         status = out->body != NULL && !body.failed ? CTUNE_OK

@@ -56,19 +56,18 @@ ctune_status ctune_source_set_paths(ctune_ctx *ctx, const char *file, const char
                                     const char *history, ctune_source *source) {
     source->file = file;
     source->lock_path = lock != NULL ? strdup(lock) : beside(file, "ctune.lock");
-    source->history_path =
-        history != NULL ? strdup(history) : beside(file, ".ctune/history.db");
+    source->history_path = history != NULL ? strdup(history) : beside(file, ".ctune/history.db");
     return source->lock_path != NULL && source->history_path != NULL
                ? CTUNE_OK
                : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
 }
 
 ctune_status ctune_source_set_target(ctune_ctx *ctx, const char *macros, ctune_source *source) {
-    source->compiler = (ctune_run_compiler){source->flags.compiler, source->flags.n_run,
-                                            source->flags.run};
-    ctune_status status =
-        macros != NULL ? ctune_target_make(ctx, &source->compiler, macros, &source->target)
-                       : ctune_target_get(ctx, &source->compiler, &source->target);
+    source->compiler =
+        (ctune_run_compiler){source->flags.compiler, source->flags.n_run, source->flags.run};
+    ctune_status status = macros != NULL
+                              ? ctune_target_make(ctx, &source->compiler, macros, &source->target)
+                              : ctune_target_get(ctx, &source->compiler, &source->target);
     if (status == CTUNE_OK) {
         ctune_target_key(&source->target, source->key, sizeof source->key);
         set_machine(source);

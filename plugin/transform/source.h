@@ -31,8 +31,8 @@ typedef struct ctune_source {
 CTUNE_MUST_USE ctune_status ctune_source_set_paths(ctune_ctx *ctx, const char *file,
                                                    const char *lock, const char *history,
                                                    ctune_source *source);
-/* target, key, machine, emit, space, from flags. macros: what holds before the first line, as -dM -E
- * prints it; NULL: the compiler is asked. Fails EENV. */
+/* target, key, machine, emit, space, from flags. macros: what holds before the first line, as -dM
+ * -E prints it; NULL: the compiler is asked. Fails EENV. */
 CTUNE_MUST_USE ctune_status ctune_source_set_target(ctune_ctx *ctx, const char *macros,
                                                     ctune_source *source);
 /* unit and base. text: contents, NULL: the file's. The unit may be there after EUSAGE, too (some of

@@ -1,10 +1,10 @@
 /*
  * A `stderr` of our own for the archives inside libctune-transform.so.
  *
- * The distribution's libisl.a is made for programs: it reaches `stderr`, the one datum that it takes
- * from elsewhere, in a way that a shared object must not. The shared isl is no way out: in a compiler
- * its symbols would be found in libLLVM, which holds another isl. So the name `stderr` is defined
- * here, seen by nobody outside, with the value of the real one.
+ * The distribution's libisl.a is made for programs: it reaches `stderr`, the one datum that it
+ * takes from elsewhere, in a way that a shared object must not. The shared isl is no way out: in a
+ * compiler its symbols would be found in libLLVM, which holds another isl. So the name `stderr` is
+ * defined here, seen by nobody outside, with the value of the real one.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -68,14 +68,14 @@ static bool needs_target(const ctune_transform *t) {
 
 /* GCC takes no declaration in a `for` before C99, and tuned code is full of them. */
 static bool is_before_c99(const ctune_transform *t) {
-    static const char *const names[] = {"c89",   "c90",           "gnu89",
+    static const char *const names[] = {"c89",   "c90",          "gnu89",
                                         "gnu90", "iso9899:1990", "iso9899:199409"};
     const char *standard = "";
     for (int i = 0; i < t->options->n_words && !t->options->is_clang; i++) {
         const char *word = t->options->words[i];
-        standard = strncmp(word, "-std=", 5) == 0   ? word + 5
-                   : strcmp(word, "-ansi") == 0 ? "c90"
-                                                : standard;
+        standard = strncmp(word, "-std=", 5) == 0 ? word + 5
+                   : strcmp(word, "-ansi") == 0   ? "c90"
+                                                  : standard;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(standard, names[i]) == 0) {
@@ -105,10 +105,10 @@ static ctune_status choose_all(ctune_ctx *ctx, ctune_transform *t) {
 /* The name in #line: what the compiler calls the file, or what a rewritten copy was made from. */
 static const char *line_file(const ctune_transform *t, char *origin, size_t size) {
     ctune_rewrite_origin(t->source.unit->text, t->source.unit->n_text, origin, size);
-    return t->options->no_line                   ? NULL
-           : origin[0] != '\0'                   ? origin
+    return t->options->no_line                  ? NULL
+           : origin[0] != '\0'                  ? origin
            : strcmp(t->options->file, "-") == 0 ? "<stdin>"
-                                                 : t->options->file;
+                                                : t->options->file;
 }
 
 static ctune_status make_prelude(ctune_ctx *ctx, const ctune_transform *t, ctune_text *out) {
@@ -206,8 +206,8 @@ static ctune_status fill(ctune_ctx *ctx, const ctune_transform *t, ctune_text *t
     out->worst = t->worst;
     out->lock_path = strdup(t->source.lock_path);
     out->has_lock = access(t->source.lock_path, F_OK) == 0;
-    if (text->len > 0 && (text->len != unit->n_text ||
-                          memcmp(ctune_text_get(text), unit->text, text->len) != 0)) {
+    if (text->len > 0 &&
+        (text->len != unit->n_text || memcmp(ctune_text_get(text), unit->text, text->len) != 0)) {
         out->text = strdup(ctune_text_get(text));
         out->n_text = text->len;
         out->is_changed = out->text != NULL;
@@ -244,8 +244,8 @@ ctune_status ctune_transform_run(ctune_ctx *ctx, const ctune_transform_options *
     t->options = options;
     t->arena = ctune_arena_create(ctx);
     ctune_build_sink_init(&t->sink, ctx, t->arena, options->is_build);
-    ctune_status status = t->arena != NULL ? run(ctx, t, &text)
-                                           : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    ctune_status status =
+        t->arena != NULL ? run(ctx, t, &text) : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (status == CTUNE_OK) {
         status = fill(ctx, t, &text, out);
     }

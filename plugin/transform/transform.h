@@ -68,29 +68,30 @@ typedef ctune_status (*ctune_transform_record)(ctune_ctx *ctx, void *user,
 
 /* What is to be done. All strings borrowed for the call; zero-initialise, then fill. */
 typedef struct ctune_transform_options {
-    const char *file;   /* as the compiler was given it: in diagnostics, #line, and for the lock's
-                           names; "-": standard input */
-    const char *text;   /* contents, NUL-terminated; NULL: read `file` */
-    bool is_clang;      /* the compile is clang's: words are passed to libclang as they are */
-    const char *command; /* the compiler, "gcc-12": run (-dM -E) when macros is NULL, and by hooks */
-    int n_words;         /* the words of the compile as the user wrote them for the driver, without
-                            the compiler's name. Inputs, outputs, warnings, ... are dropped here */
+    const char *file; /* as the compiler was given it: in diagnostics, #line, and for the lock's
+                         names; "-": standard input */
+    const char *text; /* contents, NUL-terminated; NULL: read `file` */
+    bool is_clang;    /* the compile is clang's: words are passed to libclang as they are */
+    const char
+        *command; /* the compiler, "gcc-12": run (-dM -E) when macros is NULL, and by hooks */
+    int n_words;  /* the words of the compile as the user wrote them for the driver, without
+                     the compiler's name. Inputs, outputs, warnings, ... are dropped here */
     const char *const *words;
     const char *directory; /* what relative -I paths are relative to; NULL: the current folder */
-    const char *macros;    /* `#define NAME VALUE` lines that hold before the file's first line (what
-                              -dM -E prints for an empty file). NULL: ask `command`, but only when
-                              an entry, a schedule clause or the mode needs it */
+    const char *macros; /* `#define NAME VALUE` lines that hold before the file's first line (what
+                           -dM -E prints for an empty file). NULL: ask `command`, but only when
+                           an entry, a schedule clause or the mode needs it */
     ctune_transform_mode mode;
     const char *lock_path;   /* NULL: ctune.lock beside `file` (standard input: in the folder) */
     const char *report_path; /* JSON lines, one a region, appended; NULL: none */
-    bool is_build; /* called by a compiler: refusals and malformed pragmas are warnings, parse errors
-                      one warning (the compiler has its own words for them) */
+    bool is_build; /* called by a compiler: refusals and malformed pragmas are warnings, parse
+                      errors one warning (the compiler has its own words for them) */
     /* The rest is for the tool; zero for plugins. */
-    bool any_target;    /* entries of other targets count, too */
-    bool undo;          /* take an earlier rewriting out, put nothing in */
-    bool no_line;       /* no #line directives */
-    const char *region; /* only this one; NULL: all */
-    const char *name;   /* the lock's name of the file; NULL: file without folder */
+    bool any_target;                 /* entries of other targets count, too */
+    bool undo;                       /* take an earlier rewriting out, put nothing in */
+    bool no_line;                    /* no #line directives */
+    const char *region;              /* only this one; NULL: all */
+    const char *name;                /* the lock's name of the file; NULL: file without folder */
     ctune_transform_predict predict; /* NULL: mode=predict is lock, with a remark */
     void *predict_user;
     ctune_transform_record record; /* NULL: mode=record leaves everything alone */
@@ -99,13 +100,13 @@ typedef struct ctune_transform_options {
 
 /* Per region, the sum is n_regions. */
 typedef struct ctune_transform_counts {
-    int n_regions;   /* annotated statements */
-    int n_applied;   /* with tuned code in the text (predicted ones included) */
-    int n_original;  /* the entry says that the original is best */
-    int n_untuned;   /* no entry for this target */
-    int n_stale;     /* changed since they were tuned */
-    int n_refused;   /* cannot be handled, or the entry does not apply any more */
-    int n_off;       /* clause off, or not the wanted region */
+    int n_regions;  /* annotated statements */
+    int n_applied;  /* with tuned code in the text (predicted ones included) */
+    int n_original; /* the entry says that the original is best */
+    int n_untuned;  /* no entry for this target */
+    int n_stale;    /* changed since they were tuned */
+    int n_refused;  /* cannot be handled, or the entry does not apply any more */
+    int n_off;      /* clause off, or not the wanted region */
     int n_recorded;
     int n_predicted; /* of n_applied and n_original: by the model */
 } ctune_transform_counts;
@@ -124,8 +125,9 @@ typedef struct ctune_transform_result {
 /*
  * Diagnostics (ctx->sink) have places in the user's text. Codes: those of refusals
  * (extract_refusals.def), "applied", "predicted", "original-best", "recorded" (remarks, in builds),
- * "lock-no-entry", "lock-other-target", "no-predictor", "no-prediction" (remarks), "lock-stale", "not-applied", "does-not-parse", obstacles
- * (transform_private.h), "no-transform" (the whole file is left alone), clause errors.
+ * "lock-no-entry", "lock-other-target", "no-predictor", "no-prediction" (remarks), "lock-stale",
+ * "not-applied", "does-not-parse", obstacles (transform_private.h), "no-transform" (the whole file
+ * is left alone), clause errors.
  *
  * Fails   EUSAGE a pragma or the lock is malformed; EENV a file or the compiler does not work, the
  *         source does not parse; ENOMEM; EBUG. *out is valid (and empty) after a failure, too.

@@ -4,10 +4,10 @@
 #ifndef CTUNE_PLUGIN_TRANSFORM_TRANSFORM_PRIVATE_H
 #define CTUNE_PLUGIN_TRANSFORM_TRANSFORM_PRIVATE_H
 
+#include "plugin/rewrite/rewrite.h"
 #include "plugin/transform/build_sink.h"
 #include "plugin/transform/transform.h"
 #include "plugin/transform/variants.h"
-#include "plugin/rewrite/rewrite.h"
 
 /* id, word in reports. What became of a region. */
 #define CTUNE_FATE_TABLE(X)                                                                        \
@@ -58,7 +58,7 @@ typedef struct ctune_transform {
     int n_regions;
     ctune_transform_region *regions; /* arena */
     ctune_obstacle obstacle;
-    ctune_status worst;              /* of what kept a region from being applied */
+    ctune_status worst; /* of what kept a region from being applied */
 } ctune_transform;
 
 /* What becomes of region i_region: fills t->regions[i_region], says it. Fails ENOMEM only. */

@@ -141,4 +141,9 @@ for other in clang-14 clang-15 clang-16; do
         err_has "ctune's plugin is for clang"
     fi
 done
+if command -v gcc >/dev/null; then
+    expect 0 gcc -O2 -w $plugin -c gemm.c -o got.o
+    [ "$(wc -l <"$work/stderr")" = 1 ] || fail "not one line from gcc"
+    err_has "ctune's plugin is for clang"
+fi
 [ -z "$(ls "$TMPDIR")" ] || fail "files are left in TMPDIR: $(ls "$TMPDIR")"

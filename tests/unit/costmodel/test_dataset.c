@@ -124,8 +124,8 @@ static void test_overflow(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_content),       cmocka_unit_test(test_wrong_rows),
-        cmocka_unit_test(test_growth),        cmocka_unit_test(test_memory_faults),
+        cmocka_unit_test(test_content),  cmocka_unit_test(test_wrong_rows),
+        cmocka_unit_test(test_growth),   cmocka_unit_test(test_memory_faults),
         cmocka_unit_test(test_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,10 +28,11 @@ static void round_trip(float value) {
 
 static void test_round_trip(void **state) {
     (void)state;
-    const float edge[] = {0,       -0.0f,       1,        -1,        0.1f,      1.0f / 3, FLT_MAX,
-                          FLT_MIN, FLT_EPSILON, 0x1p-149f, 0x3p-149f, 0x1p-126f, 0x1.fffffcp-127f,
-                          -FLT_MAX, 16777216,   16777215,  9.99999e8f, 1e9f,      123456.789f,
-                          9.999999e-5f, 1e-5f,  1e10f};
+    const float edge[] = {
+        0,        -0.0f,       1,          -1,        0.1f,        1.0f / 3,         FLT_MAX,
+        FLT_MIN,  FLT_EPSILON, 0x1p-149f,  0x3p-149f, 0x1p-126f,   0x1.fffffcp-127f, -FLT_MAX,
+        16777216, 16777215,    9.99999e8f, 1e9f,      123456.789f, 9.999999e-5f,     1e-5f,
+        1e10f};
     for (size_t i = 0; i < sizeof edge / sizeof *edge; i++) {
         round_trip(edge[i]);
     }
@@ -94,8 +95,8 @@ static void test_parse(void **state) {
     parses("0.00000000000000000000000000000000000001", 1e-38f, 40);
     parses("3.14159265358979323846264338327950288", 3.14159265358979f, 37);
     parses("1e-999999999999999", 0, 18);
-    const char *const wrong[] = {"", "-", ".5", "e5", "1e", "1e+", "1e39", "1e999999999999", "nan",
-                                 "inf", "+1", " 1", "-.1"};
+    const char *const wrong[] = {"",    "-",   ".5", "e5", "1e", "1e+", "1e39", "1e999999999999",
+                                 "nan", "inf", "+1", " 1", "-.1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         float value = 0;
         assert_null(ctune_decimal_parse(wrong[i], &value));

@@ -83,8 +83,8 @@ static void test_line_ends_do_not_matter(void **state) {
 static void test_predict(void **state) {
     (void)state;
     static const float rows[][3] = {
-        {0, 0, 0},       {0, 0.25f, 0},  {-2, 1, 0},    {-1, 1, 0}, {-1.001f, 0.25f, NAN},
-        {5, NAN, 1},     {NAN, 1, 1},    {NAN, NAN, 0}, {0, -1, 0},
+        {0, 0, 0},   {0, 0.25f, 0}, {-2, 1, 0},    {-1, 1, 0}, {-1.001f, 0.25f, NAN},
+        {5, NAN, 1}, {NAN, 1, 1},   {NAN, NAN, 0}, {0, -1, 0},
     };
     static const float leaves[] = {1, 4, 2, 4, 2, 1, 4, 1, 1};
     enum { N = sizeof leaves / sizeof *leaves };
@@ -210,7 +210,8 @@ static void test_malformed(void **state) {
     replaced_is_refused("forest 1\n", "forest\n", "m.txt:1:");
     replaced_is_refused("rank", "", "m.txt:2: malformed model: expected the objective's name");
     replaced_is_refused("rank", "abcdefghijklmnopqrstuvwxyzabcdefgh", "m.txt:2:");
-    replaced_is_refused("features 3", "features 1048577", "m.txt:3: malformed model: expected a nu");
+    replaced_is_refused("features 3", "features 1048577",
+                        "m.txt:3: malformed model: expected a nu");
     replaced_is_refused("features 3", "features -1", "m.txt:3:");
     replaced_is_refused("groups 63", "groups 99999999999999999999", "m.txt:3:");
     replaced_is_refused("groups 63", "groups 63 x", "m.txt:3: malformed model: expected the end");
@@ -365,18 +366,12 @@ static void test_memory_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_line_ends_do_not_matter),
-        cmocka_unit_test(test_predict),
-        cmocka_unit_test(test_predict_equals_plain_walks),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_every_truncation_is_refused),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_verify),
-        cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_memory_faults),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_line_ends_do_not_matter),
+        cmocka_unit_test(test_predict),    cmocka_unit_test(test_predict_equals_plain_walks),
+        cmocka_unit_test(test_malformed),  cmocka_unit_test(test_every_truncation_is_refused),
+        cmocka_unit_test(test_depth),      cmocka_unit_test(test_read),
+        cmocka_unit_test(test_check),      cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_summary),    cmocka_unit_test(test_memory_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,9 +164,14 @@ static void test_memory_fault(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_top),    TEST(test_top5_looks_at_five),  TEST(test_failures),
-        TEST(test_pairs),  TEST(test_recall),              TEST(test_recall_of_few_rows),
-        TEST(test_equal_scores_are_chance), TEST(test_memory_fault),
+        TEST(test_top),
+        TEST(test_top5_looks_at_five),
+        TEST(test_failures),
+        TEST(test_pairs),
+        TEST(test_recall),
+        TEST(test_recall_of_few_rows),
+        TEST(test_equal_scores_are_chance),
+        TEST(test_memory_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

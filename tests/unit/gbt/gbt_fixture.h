@@ -25,7 +25,8 @@ enum { WIDTH = 6 };
         }                                                                                          \
     } while (0)
 
-/* Features 0 and 1 are small integers and make the time; 2 and 3 are noise, 4 is constant, 5 says which task it is. */
+/* Features 0 and 1 are small integers and make the time; 2 and 3 are noise, 4 is constant, 5 says
+ * which task it is. */
 static inline void row_make(ctune_rng *rng, int task, float row[WIDTH]) {
     row[0] = (float)ctune_rng_below(rng, 6);
     row[1] = (float)ctune_rng_below(rng, 6);

@@ -64,7 +64,8 @@ static void test_before_the_first_fit(void **state) {
     ctune_forest_destroy(global);
 }
 
-/* Too few rows, or rows that all failed, or are all the same: the global model as it is, and also after a better fit. */
+/* Too few rows, or rows that all failed, or are all the same: the global model as it is, and also
+ * after a better fit. */
 static void test_few_rows_fall_back(void **state) {
     (void)state;
     history_make(&h, 300, 1);
@@ -106,8 +107,8 @@ static void test_more_rows_are_better(void **state) {
             static const double least_alone[] = {0.5, 0.65, 0.85, 0.95, 0.98};
             static const double least_both[] = {0.65, 0.8, 0.93, 0.95, 0.98};
             if (a < least_alone[i] || b < least_both[i]) {
-                fail_msg("objective %d, %d rows: alone %.3f, with global %.3f", objective,
-                         sizes[i], a, b);
+                fail_msg("objective %d, %d rows: alone %.3f, with global %.3f", objective, sizes[i],
+                         a, b);
             }
         }
         alone.destroy(alone.self);

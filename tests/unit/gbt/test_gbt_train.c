@@ -48,8 +48,11 @@ static void test_evaluation_equals_xgboost(void **state) {
     assert_int_equal(XGDMatrixCreateFromMat_omp(x[0], 2 * N, M, NAN, &fresh, 1), 0);
     assert_int_equal(XGDMatrixSetFloatInfo(matrix, "label", y, N), 0);
     assert_int_equal(XGBoosterCreate(&matrix, 1, &handle), 0);
-    static const char *const set[][2] = {{"verbosity", "0"}, {"nthread", "1"}, {"base_score", "0"},
-                                         {"tree_method", "hist"}, {"max_depth", "6"}};
+    static const char *const set[][2] = {{"verbosity", "0"},
+                                         {"nthread", "1"},
+                                         {"base_score", "0"},
+                                         {"tree_method", "hist"},
+                                         {"max_depth", "6"}};
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         assert_int_equal(XGBoosterSetParam(handle, set[i][0], set[i][1]), 0);
     }
@@ -462,18 +465,42 @@ static void test_wrong_options(void **state) {
         ctune_gbt_options o;
         ctune_gbt_options_default(&o);
         switch (i) {
-        case 0: o.n_trees = 0; break;
-        case 1: o.max_depth = 0; break;
-        case 2: o.max_depth = 40; break;
-        case 3: o.eta = 0; break;
-        case 4: o.eta = NAN; break;
-        case 5: o.subsample = 0; break;
-        case 6: o.colsample = 1.5; break;
-        case 7: o.n_threads = 0; break;
-        case 8: o.max_bin = 1; break;
-        case 9: o.lambda = -1; break;
-        case 10: o.gamma = NAN; break;
-        default: o.objective = CTUNE_N_GBT_OBJECTIVES; break;
+        case 0:
+            o.n_trees = 0;
+            break;
+        case 1:
+            o.max_depth = 0;
+            break;
+        case 2:
+            o.max_depth = 40;
+            break;
+        case 3:
+            o.eta = 0;
+            break;
+        case 4:
+            o.eta = NAN;
+            break;
+        case 5:
+            o.subsample = 0;
+            break;
+        case 6:
+            o.colsample = 1.5;
+            break;
+        case 7:
+            o.n_threads = 0;
+            break;
+        case 8:
+            o.max_bin = 1;
+            break;
+        case 9:
+            o.lambda = -1;
+            break;
+        case 10:
+            o.gamma = NAN;
+            break;
+        default:
+            o.objective = CTUNE_N_GBT_OBJECTIVES;
+            break;
         }
         ctune_ctx ctx = {0};
         ctune_forest *forest = NULL;

@@ -106,8 +106,7 @@ static void test_words_of_gcc(void **state) {
     (void)state;
     ctune_shim_words words;
     static const char *const want[] = {"gcc", "-O3", "-DX=a b", "it's", "", "-c"};
-    assert_true(
-        ctune_shim_words_parse("gcc", "'-O3' '-DX=a b'  'it'\\''s' '' '-c'", &words));
+    assert_true(ctune_shim_words_parse("gcc", "'-O3' '-DX=a b'  'it'\\''s' '' '-c'", &words));
     expect_words(&words, want, 6);
     ctune_shim_words_clear(&words);
     assert_true(ctune_shim_words_parse("gcc", "", &words));
@@ -159,9 +158,9 @@ static void test_load_says_why(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scan_finds),         cmocka_unit_test(test_scan_finds_nothing),
-        cmocka_unit_test(test_args),               cmocka_unit_test(test_words_of_gcc),
-        cmocka_unit_test(test_words_of_files),     cmocka_unit_test(test_words_of_processes),
+        cmocka_unit_test(test_scan_finds),     cmocka_unit_test(test_scan_finds_nothing),
+        cmocka_unit_test(test_args),           cmocka_unit_test(test_words_of_gcc),
+        cmocka_unit_test(test_words_of_files), cmocka_unit_test(test_words_of_processes),
         cmocka_unit_test(test_load_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

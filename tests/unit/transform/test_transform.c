@@ -261,8 +261,9 @@ static void test_self_include(void **state) {
     fixture *f = *state;
     char path[96], text[600];
     snprintf(path, sizeof path, "%s/a.c", f->folder);
-    snprintf(text, sizeof text, "#ifdef ONCE\nstatic int y;\n#else\n#define ONCE\n#include \"%s\"\n%s#endif\n",
-             path, KERNEL("f", SCHEDULE, ADD));
+    snprintf(text, sizeof text,
+             "#ifdef ONCE\nstatic int y;\n#else\n#define ONCE\n#include \"%s\"\n%s#endif\n", path,
+             KERNEL("f", SCHEDULE, ADD));
     assert_int_equal(ctune_file_write(&f->ctx, path, "static int y;\n", 14), CTUNE_OK);
     f->options.file = path;
     assert_int_equal(run(f, text), CTUNE_OK);
@@ -402,10 +403,12 @@ static void test_report(void **state) {
     assert_non_null(strstr(ctune_text_get(&f->log), "warning no-transform 0;"));
 }
 
-/* The n-th piece of memory is refused: the text is left alone or as it should be, never half. */
+/* From the n-th on, pieces of memory are refused: the text is left alone or as it should be, never
+ * half. */
 static void test_out_of_memory(void **state) {
     fixture *f = *state;
     const char *text = KERNEL("f", SCHEDULE, ADD);
+    f->ctx.alloc_fail_at = UINT64_MAX;
     assert_int_equal(run(f, text), CTUNE_OK);
     char *want = strdup(f->result.text);
     uint64_t n_allocs = f->ctx.n_allocs;
@@ -441,15 +444,37 @@ static void expect_words(int n, const char **got, const char *const *want) {
 
 static void test_flags(void **state) {
     fixture *f = *state;
-    static const char *const given[] = {
-        "-c",         "a.c",          "-o",      "a.o",      "-Ilib",   "-I",       "inc",
-        "-O3",        "-march=znver5", "-fPIC",  "-Wall",    "-MD",     "-MF",      "a.d",
-        "-Xclang",    "-include-pch", "-Xclang", "p.pch",    "-Xclang", "-include", "-Xclang",
-        "p.h",        "-fplugin=x.so", "-fplugin-arg-ctune-mode=predict", "-ffunction-sections",
-        "-DX=1",      "-fopenmp",     "-fbogus"};
-    static const char *const extract[] = {"-I/d/lib", "-I",           "/d/inc",   "-O3",
-                                          "-march=znver5", "-include", "/d/p.h",  "-DX=1",
-                                          "-fopenmp", "-fbogus"};
+    static const char *const given[] = {"-c",
+                                        "a.c",
+                                        "-o",
+                                        "a.o",
+                                        "-Ilib",
+                                        "-I",
+                                        "inc",
+                                        "-O3",
+                                        "-march=znver5",
+                                        "-fPIC",
+                                        "-Wall",
+                                        "-MD",
+                                        "-MF",
+                                        "a.d",
+                                        "-Xclang",
+                                        "-include-pch",
+                                        "-Xclang",
+                                        "p.pch",
+                                        "-Xclang",
+                                        "-include",
+                                        "-Xclang",
+                                        "p.h",
+                                        "-fplugin=x.so",
+                                        "-fplugin-arg-ctune-mode=predict",
+                                        "-ffunction-sections",
+                                        "-DX=1",
+                                        "-fopenmp",
+                                        "-fbogus"};
+    static const char *const extract[] = {"-I/d/lib",      "-I",       "/d/inc", "-O3",
+                                          "-march=znver5", "-include", "/d/p.h", "-DX=1",
+                                          "-fopenmp",      "-fbogus"};
     static const char *const code[] = {"-O3", "-march=znver5", "-fopenmp", "-fbogus"};
     ctune_flags flags = {0};
     assert_int_equal(ctune_flags_sort(&f->ctx, 28, given, "/d", true, &flags), CTUNE_OK);
