@@ -99,14 +99,14 @@ enum {
     X(OURS, "cost.vectors")                                                                        \
     X(AUTO, "cost.auto_vectors")                                                                   \
     X(REGISTER, "cost.register")                                                                   \
-    X(LOSS, "cost.loss")   /* log2 of cycles over ideal */                                         \
-    X(TRIPS, "cost.trips") /* log2 of those of the kernel loop */                                  \
-    X(UNIT, "cost.unit")   /* share of references that stand or go one by one */                   \
-    X(LOOPS, "cost.loops") /* share of loop control */                                             \
-    X(CHAIN, "cost.chain") /* log2 of the recurrence over the kernel, from -4 on */                \
+    X(LOSS, "cost.loss")     /* log2 of cycles over ideal */                                       \
+    X(TRIPS, "cost.trips")   /* log2 of those of the kernel loop */                                \
+    X(UNIT, "cost.unit")     /* share of references that stand or go one by one */                 \
+    X(LOOPS, "cost.loops")   /* share of loop control */                                           \
+    X(CHAIN, "cost.chain")   /* log2 of the recurrence over the kernel, from -4 on */              \
     X(SERIAL, "cost.serial") /* share whose kernel loop carries a dependence */                    \
-    X(PINS, "cost.pins")   /* dims in which statements are pinned */                               \
-    X(JUMP, "cost.jump")   /* share whose target jumps from lane to lane */
+    X(PINS, "cost.pins")     /* dims in which statements are pinned */                             \
+    X(JUMP, "cost.jump")     /* share whose target jumps from lane to lane */
 
 enum {
 #define X(id, name) COST_##id,
@@ -174,9 +174,10 @@ enum {
 #define X(id, name) "estimate." name,
 #define Y(p, id, name) "estimate." p "." name,
 static const char *const names[] = {
-    ESTIMATE_TABLE(X) KERNEL_TABLE(X) MEAN_TABLE(X) COST_TABLE(X) CHAIN_TABLE(X) LEVEL_TABLE(Y, "kernel_body")
-        LEVEL_TABLE(Y, "kernel_loop") LEVEL_TABLE(Y, "tile") LEVEL_TABLE(Y, "outer_tile")
-            FIT_TABLE(Y, "fits_l1") FIT_TABLE(Y, "fits_l2") FIT_TABLE(Y, "fits_l3")};
+    ESTIMATE_TABLE(X) KERNEL_TABLE(X) MEAN_TABLE(X) COST_TABLE(X) CHAIN_TABLE(X)
+        LEVEL_TABLE(Y, "kernel_body") LEVEL_TABLE(Y, "kernel_loop") LEVEL_TABLE(Y, "tile")
+            LEVEL_TABLE(Y, "outer_tile") FIT_TABLE(Y, "fits_l1") FIT_TABLE(Y, "fits_l2")
+                FIT_TABLE(Y, "fits_l3")};
 #undef X
 #undef Y
 

@@ -215,6 +215,42 @@ static void test_target(void **state) {
     fixture_clear(&f);
 }
 
+/* Rows wait for rows: along j nothing is in order, along i everything. */
+static const char rows_wait[] = "te 1\n"
+                                "region rows\n"
+                                "axis i i32\n"
+                                "axis j i32\n"
+                                "tensor A f64 [256][512]\n"
+                                "stage S0: A[i][j] = A[i - 1][j] + A[i][j]\n"
+                                "order {\n"
+                                "    for i: 1 <= i < 256 {\n"
+                                "        for j: 0 <= j < 512 {\n"
+                                "            S0\n"
+                                "        }\n"
+                                "    }\n"
+                                "}\n";
+
+static void test_recurrence(void **state) {
+    (void)state;
+    fixture f;
+    ctune_nest nest;
+    float row[MAX_COLUMNS];
+    fixture_init(&f, rows_wait);
+    fixture_nest(&f, "", &nest);
+    ctune_feature_get(&nest, &f.target, CTUNE_FEATURE_ALL, row);
+    is_near(row, "estimate.chain.own_distance", 9); /* a row of j */
+    is_near(row, "estimate.chain.in_kernel_loop", 0);
+    assert_true(column(row, "estimate.chain.vs_kernel") < 0);
+    fixture_nest(&f, "reorder j i", &nest);
+    ctune_feature_get(&nest, &f.target, CTUNE_FEATURE_ALL, row);
+    is_near(row, "estimate.chain.own_distance", 0);
+    is_near(row, "estimate.chain.in_kernel_loop", 1);
+    is_near(row, "estimate.cost.serial", 1);
+    is_near(row, "estimate.chain.latency", 9); /* an addition, a store and a load */
+    assert_true(column(row, "estimate.chain.vs_kernel") > 0);
+    fixture_clear(&f);
+}
+
 /* Below so many elements: B's panel of 32 columns is used again for each row of the tile. */
 static void test_relation(void **state) {
     (void)state;
@@ -244,6 +280,7 @@ int main(void) {
         cmocka_unit_test(test_golden_gemm),   cmocka_unit_test(test_split_strides),
         cmocka_unit_test(test_register_tile), cmocka_unit_test(test_direction),
         cmocka_unit_test(test_target),        cmocka_unit_test(test_relation),
+        cmocka_unit_test(test_recurrence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
