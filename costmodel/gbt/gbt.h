@@ -3,6 +3,10 @@
  *
  * Constants of AutoTVM unless given: eta 0.3, gamma 1e-4, min_child_weight 1, lambda 1. XGBoost
  * gets n_threads threads, 1 by default: the timing core is not ours to use.
+ *
+ * XGBoost builds the trees; the gradients of both objectives are ours (gbt_loss.c), so that scores
+ * come out in units of log2(time), base margins mean the same in both, and the fast end weighs
+ * more.
  */
 #ifndef CTUNE_COSTMODEL_GBT_GBT_H
 #define CTUNE_COSTMODEL_GBT_GBT_H
@@ -32,8 +36,10 @@ typedef struct ctune_gbt_options {
     int max_bin; /* of XGBoost's histograms: distinct values of a feature that are told apart */
 } ctune_gbt_options;
 
-void ctune_gbt_options_default(
-    ctune_gbt_options *options); /* for a search: 60 trees of depth 5 or what measures best */
+/* For the local model of a search: small and quick, 500 rows in a tenth of a second. A global
+ * model, trained once on other kernels than it will meet, wants more and weaker trees: 300, eta
+ * 0.08, subsample 0.7, colsample 0.3, lambda 5. */
+void ctune_gbt_options_default(ctune_gbt_options *options);
 
 /* A forest of the selected tasks (NULL = all) of the data set. The caller sets feature_version,
  * feature_groups and summary of *out. margins (may be NULL) [dataset->n_rows]: scores of a model
@@ -44,9 +50,9 @@ CTUNE_MUST_USE ctune_status ctune_gbt_train(ctune_ctx *ctx, const ctune_dataset 
                                             const ctune_gbt_options *options, ctune_forest **out);
 
 /* The model of one search: f = discount * f_global + f_local. f_local is trained anew at each fit,
- * with discount * f_global as base margin of its rows; discount = 2^(-n_rows / 64), 0 below 0.05 -
- * or what measures better. global NULL: starts from nothing (predict gives 0 before the first fit).
- * Borrows global. destroy frees it. */
+ * with discount * f_global as base margin of its rows; discount = 2^(-n_rows / 64), 0 below 0.05.
+ * Before the first fit, below 8 rows and when all labels are equal: f_global alone (0 without
+ * one). A fit that fails leaves the model as it was. Borrows global. destroy frees it. */
 CTUNE_MUST_USE ctune_status ctune_gbt_model_create(ctune_ctx *ctx, const ctune_forest *global,
                                                    int n_features, const ctune_gbt_options *options,
                                                    ctune_model *out);

@@ -4,6 +4,10 @@
  * The local forest is trained anew at each fit, on all rows of the search, and starts from what the
  * global one says about them: it learns only what is missing. Margins and rows are made here
  * together and in one order.
+ *
+ * Tried in place of the fixed discount, on replayed searches of 37 tasks (2 runs each, held-out
+ * kernels): none; a weight fitted to the rows; f_global as one more feature. Trials to 99 % of the
+ * best were the same within their noise (29 to 30; 31 without f_global, 62 at random).
  */
 #include "costmodel/gbt/gbt_private.h"
 

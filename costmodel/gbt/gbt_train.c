@@ -17,7 +17,7 @@
 void ctune_gbt_options_default(ctune_gbt_options *options) {
     *options = (ctune_gbt_options){.objective = CTUNE_GBT_RANK,
                                    .n_trees = 60,
-                                   .max_depth = 5,
+                                   .max_depth = 4,
                                    .eta = 0.3,
                                    .min_child_weight = 1,
                                    .lambda = 1,

@@ -97,7 +97,9 @@ static ctune_status use_entries(ctune_ctx *ctx, ctune_transform *t, int i_region
     } else if (speedup > 0) {
         say_done(ctx, t, region, "applied", "tuned code applied, %.2fx when it was tuned", speedup);
     } else {
-        say_done(ctx, t, region, "applied", "the clause's schedule applied", 0);
+        const char *text = region->schedule != NULL ? "the clause's schedule applied"
+                                                    : "the schedule applied that a model predicted";
+        say_done(ctx, t, region, "applied", text, 0);
     }
     return CTUNE_OK;
 }

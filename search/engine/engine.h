@@ -170,8 +170,8 @@ typedef struct ctune_predict_options {
     uint64_t seed;
     int n_samples;       /* of the draft; 0: 4096 */
     double model_weight; /* of the model in the score, the rest is the estimate's; 0: 0.75 */
-    /* 0: 0.25. A safety net: a search that runs into it stops there with what it has. On a machine
-     * that does not, the point depends on the seed alone. */
+    /* CPU seconds of this thread; 0: 1. A safety net: a search that runs into it stops there with
+     * what it has. On a machine that does not, the point depends on the seed alone. */
     double limit_s;
 } ctune_predict_options;
 

@@ -17,7 +17,7 @@ static void fill_touches(const est_analysis *a, const est_path *path, const est_
         double stride = feat_stride(&a->state, path, ref, k);
         *(stride != 0 ? &count : &reuse) *= path->extent[k];
         out->loop[k].touch[i] = (ctune_context_touch){stride, count, reuse};
-        out->loop[k].bottomup = fmax(out->loop[k].bottomup, count * reuse);
+        out->loop[k].bottomup = est_max(out->loop[k].bottomup, count * reuse);
     }
     out->access[i] = ref->access;
 }

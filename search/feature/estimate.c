@@ -186,7 +186,7 @@ static const char *const names[] = {
 /* Cycles of one core that does nothing but full vectors of fused operations. */
 static double ideal_cycles(const feat_state *s, int p) {
     const ctune_machine *m = &s->target->machine;
-    double width = fmax(m->vector_bytes / s->a->kernel[p].elem_bytes, 1);
+    double width = est_max(m->vector_bytes / s->a->kernel[p].elem_bytes, 1);
     return feat_instances(&s->a->path[p]) * s->ops[p].slots / (width * m->fma_per_cycle);
 }
 
@@ -204,7 +204,7 @@ static void fill_total(const feat_state *s, float *row) {
     }
     row[EST_TOTAL] = feat_log(a->cycles / m->ghz);
     row[EST_VS_PEAK] = feat_ratio(a->cycles, ideal);
-    row[EST_VS_ROOF] = feat_ratio(a->cycles, fmax(ideal, bytes / m->bytes_per_cycle[3]));
+    row[EST_VS_ROOF] = feat_ratio(a->cycles, est_max(ideal, bytes / m->bytes_per_cycle[3]));
     row[EST_CORE] = feat_ratio(a->core_cycles - copy, a->cycles);
     row[EST_COPY] = feat_ratio(copy, a->cycles);
     row[EST_FORK] = feat_ratio(a->fork_cycles, a->cycles);
@@ -262,7 +262,7 @@ static double count_rows(const feat_state *s, int level, bool as_pages) {
         }
         double row_pages = run * s->buffer[b].elem_bytes / 4096;
         double apart = (double)est_row_bytes(&s->a->state, ref->tensor) / 4096;
-        sum += !as_pages ? rows : rows * fmax(fmin(apart, 1), row_pages) + 1;
+        sum += !as_pages ? rows : rows * est_max(est_min(apart, 1), row_pages) + 1;
     }
     return sum;
 }
@@ -288,7 +288,7 @@ static void fill_kernel(const feat_state *s, float *row) {
     row[KERNEL_CHAIN] = (float)feat_share(k->chain, k->cycles);
     row[KERNEL_PAGE] = (float)feat_share(k->page, k->cycles);
     row[KERNEL_LOADS_PER_OP] = feat_ratio(k->loads, k->ops);
-    row[KERNEL_N_OPS] = feat_log(fmax(k->ops, 0.25));
+    row[KERNEL_N_OPS] = feat_log(est_max(k->ops, 0.25));
     row[KERNEL_TRIPS] = feat_log(k->trips);
     row[KERNEL_IS_CARRIED] = feat_log(k->steps);
     row[KERNEL_REGISTERS] = (float)(k->accumulators / m->n_vector_regs);
@@ -329,7 +329,7 @@ static void fill_means(const feat_state *s, float *row) {
         row[MEAN_FILL] += w * (float)(k->lanes / (k->n_vectors * k->width));
         row[MEAN_TAIL] += w * (float)(k->tail - 1);
         row[MEAN_SPILLS] += w * (float)k->spills;
-        row[MEAN_CHAIN] += w * (k->chain > fmax(k->ports, k->front));
+        row[MEAN_CHAIN] += w * (k->chain > est_max(k->ports, k->front));
         row[MEAN_LOAD] += w * (k->loads / m->loads_per_cycle > k->ops / m->fma_per_cycle);
         row[MEAN_THREADS] += w * (float)a->path[p].threads;
         row[MEAN_PACKS] += w * (float)n_packs;
@@ -352,7 +352,8 @@ static bool is_serial(const feat_recurrence *r, const est_path *path, const est_
     return r->is_there && r->any <= path->entries[path->n] / path->entries[k->level];
 }
 
-static void fill_costs(const feat_state *s, float *row) {
+static void fill_costs(const feat_state *s, const feat_recurrence *chains, const int *pins,
+                       float *row) {
     const est_analysis *a = s->a;
     double total = 0;
     for (int p = 0; p < a->n_paths; p++) {
@@ -362,8 +363,7 @@ static void fill_costs(const feat_state *s, float *row) {
         const est_kernel *k = &a->kernel[p];
         float w = (float)feat_share(s->cost[p], total);
         double all = k->kernel_cycles + k->move_cycles + k->loop_cycles;
-        feat_recurrence chain;
-        feat_recurrence_find(a, p, &chain);
+        const feat_recurrence *chain = &chains[p];
         row[COST_OURS] += w * (k->vector >= 0 && !k->is_auto && !k->is_slp);
         row[COST_AUTO] += w * (k->is_auto || k->is_slp);
         row[COST_REGISTER] += w * k->is_register;
@@ -371,25 +371,35 @@ static void fill_costs(const feat_state *s, float *row) {
         row[COST_TRIPS] += w * feat_log(k->trips);
         row[COST_UNIT] += w * (float)unit_share(k);
         row[COST_LOOPS] += w * (float)feat_share(k->loop_cycles, all);
-        row[COST_CHAIN] += w * (chain.ratio < -4 ? -4 : chain.ratio);
-        row[COST_SERIAL] += w * is_serial(&chain, &a->path[p], k);
-        row[COST_PINS] += w * (float)feat_pins_count(a->path[p].stmt);
+        row[COST_CHAIN] += w * (chain->ratio < -4 ? -4 : chain->ratio);
+        row[COST_SERIAL] += w * is_serial(chain, &a->path[p], k);
+        row[COST_PINS] += w * (float)pins[p];
         row[COST_JUMP] += w * !is_unit(k, k->target);
     }
 }
 
-static void fill_chain(const feat_state *s, float *row) {
-    feat_recurrence chain;
-    feat_recurrence_find(s->a, s->hot, &chain);
-    row[CHAIN_OWN] = feat_log(chain.own);
-    row[CHAIN_ANY] = feat_log(chain.any);
-    row[CHAIN_LATENCY] = (float)chain.latency;
-    row[CHAIN_RATIO] = chain.ratio;
-    row[CHAIN_IS_SERIAL] = is_serial(&chain, s->path, s->kernel);
-    row[CHAIN_PINS] = (float)feat_pins_count(s->path->stmt);
+static void fill_chain(const feat_state *s, const feat_recurrence *chain, const int *pins,
+                       float *row) {
+    row[CHAIN_OWN] = feat_log(chain->own);
+    row[CHAIN_ANY] = feat_log(chain->any);
+    row[CHAIN_LATENCY] = (float)chain->latency;
+    row[CHAIN_RATIO] = chain->ratio;
+    row[CHAIN_IS_SERIAL] = is_serial(chain, s->path, s->kernel);
+    row[CHAIN_PINS] = (float)pins[s->hot];
     for (int p = 0; p < s->a->n_paths; p++) {
-        row[CHAIN_ALL_PINS] += (float)feat_pins_count(s->a->path[p].stmt);
+        row[CHAIN_ALL_PINS] += (float)pins[p];
     }
+}
+
+static void fill_waits(const feat_state *s, float *row) {
+    feat_recurrence chains[CTUNE_MAX_STMTS];
+    int pins[CTUNE_MAX_STMTS];
+    feat_recurrences_find(s->a, chains);
+    for (int p = 0; p < s->a->n_paths; p++) {
+        pins[p] = feat_pins_count(s->a->path[p].stmt);
+    }
+    fill_costs(s, chains, pins, row + AT_COST);
+    fill_chain(s, &chains[s->hot], pins, row + AT_CHAIN);
 }
 
 /* ---- levels ---------------------------------------------------------------------------------- */
@@ -414,7 +424,7 @@ static void fill_fit(const feat_state *s, double size, float *row) {
     double work = feat_instances(path) / path->entries[level] * s->ops[s->hot].slots;
     row[FIT_WORK] = feat_log(work);
     row[FIT_DEPTH] = (float)level;
-    row[FIT_FILL] = (float)fmin(feat_footprint(s, level) / size, 4);
+    row[FIT_FILL] = (float)est_min(feat_footprint(s, level) / size, 4);
 }
 
 static void fill(const feat_state *s, float *row) {
@@ -426,8 +436,7 @@ static void fill(const feat_state *s, float *row) {
     fill_total(s, row);
     fill_kernel(s, row + AT_KERNEL);
     fill_means(s, row + AT_MEAN);
-    fill_costs(s, row + AT_COST);
-    fill_chain(s, row + AT_CHAIN);
+    fill_waits(s, row);
     for (int i = 0; i < N_LEVELS; i++) {
         fill_level(s, level[i], row + AT_LEVELS + i * N_LEVEL);
     }

@@ -10,7 +10,7 @@
 
 #include "search/estimate/estimate.h"
 
-enum { CTUNE_FEATURE_VERSION = 1 };
+enum { CTUNE_FEATURE_VERSION = 2 };
 
 /* id, name, what it holds */
 #define CTUNE_FEATURE_GROUP_TABLE(X)                                                               \

@@ -85,7 +85,7 @@ static inline float feat_ratio(double a, double b) {
     if (a <= 0 && b <= 0) {
         return 0;
     }
-    float x = feat_log(fmax(a, 0x1p-40) / fmax(b, 0x1p-40));
+    float x = feat_log(est_max(a, 0x1p-40) / est_max(b, 0x1p-40));
     return x < -20 ? -20 : x > 20 ? 20 : x;
 }
 
@@ -116,7 +116,7 @@ typedef struct feat_recurrence {
     float ratio;     /* log2 of that over what the estimate says */
 } feat_recurrence;
 
-void feat_recurrence_find(const est_analysis *analysis, int path, feat_recurrence *out);
+void feat_recurrences_find(const est_analysis *analysis, feat_recurrence *out); /* [path] */
 /* Equalities in the domain of a statement: dims that it does not need and is pinned in. */
 int feat_pins_count(const ctune_stmt *stmt);
 

@@ -153,7 +153,7 @@ static void fill_sizes(const feat_state *s, const int8_t *class_of, float *row) 
         to[SIZE_FULL] += feat_log(full);
         to[SIZE_BLOCK_WASTE] += (float)waste(full, s->block[p]);
         to[SIZE_TILE_WASTE] += (float)waste(full, tile);
-        to[SIZE_N_TILES] += feat_log(fmax(full / fmax(tile, 1), 1));
+        to[SIZE_N_TILES] += feat_log(est_max(full / est_max(tile, 1), 1));
     }
 }
 

@@ -15,7 +15,7 @@ static double chain_of(const ctune_region *region, const ctune_expr *e, double l
         return region->tensors[e->access.tensor].is_written ? 0 : -1;
     }
     for (int i = 0; i < e->n_kids; i++) {
-        most = fmax(most, chain_of(region, e->kids[i], latency));
+        most = est_max(most, chain_of(region, e->kids[i], latency));
     }
     if (most < 0) {
         return most;
@@ -31,45 +31,76 @@ static double chain_of(const ctune_region *region, const ctune_expr *e, double l
     }
 }
 
-/* Iterations that lie between the ends of a dependence, at least; 0 = none of this statement. */
-static double distance_of(const est_path *path, const ctune_depvec *vec, const int8_t *inner) {
-    int carrier = path->n;
-    for (int p = 0; p < vec->n_common; p++) {
-        bool is_moved = vec->sign[p] != CTUNE_SIGN_ZERO;
-        carrier = is_moved && inner[p] < carrier ? inner[p] : carrier;
-    }
-    return carrier == path->n ? 0 : path->entries[path->n] / path->entries[carrier + 1];
-}
+/* Dims of a path in the order of their innermost loops, and those loops. */
+typedef struct dim_order {
+    int n;
+    int8_t pos[CTUNE_MAX_DEPTH], loop[CTUNE_MAX_DEPTH];
+} dim_order;
 
-void feat_recurrence_find(const est_analysis *a, int p, feat_recurrence *out) {
-    const est_path *path = &a->path[p];
-    const ctune_depvecs *vecs = &path->nest->form->vecs;
-    int8_t inner[CTUNE_MAX_DEPTH] = {0};
-    double none = fmax(feat_instances(path), 1);
-    out->own = out->any = none;
+static void order_dims(const est_path *path, dim_order *out) {
+    int8_t inner[CTUNE_MAX_DEPTH];
+    memset(inner, -1, sizeof inner);
     for (int k = 0; k < path->n; k++) {
         inner[path->pos[k]] = (int8_t)k;
     }
-    for (int v = 0; v < vecs->n; v++) {
-        const ctune_depvec *vec = &vecs->vec[v];
-        if (vec->src != path->i_stmt && vec->dst != path->i_stmt) {
-            continue;
-        }
-        double distance = distance_of(path, vec, inner);
-        if (distance > 0) {
-            out->any = fmin(out->any, distance);
-            out->own = vec->src == vec->dst ? fmin(out->own, distance) : out->own;
+    out->n = 0;
+    for (int k = 0; k < path->n; k++) {
+        if (inner[path->pos[k]] == k) {
+            out->pos[out->n] = path->pos[k];
+            out->loop[out->n++] = (int8_t)k;
         }
     }
-    out->is_there = out->any < none;
+}
+
+/* Iterations that lie between the ends of a dependence, at least; 0 = it is within one. */
+static double distance_of(const est_path *path, const dim_order *order, const ctune_depvec *vec) {
+    for (int d = 0; d < order->n; d++) {
+        int pos = order->pos[d];
+        if (pos < vec->n_common && vec->sign[pos] != CTUNE_SIGN_ZERO) {
+            return path->entries[path->n] / path->entries[order->loop[d] + 1];
+        }
+    }
+    return 0;
+}
+
+static void add_cycles(const est_analysis *a, int p, feat_recurrence *out) {
+    const est_path *path = &a->path[p];
+    const est_kernel *k = &a->kernel[p];
     double latency = a->state.machine->fma_latency;
     double chain = chain_of(path->nest->region, path->stage->rhs, latency);
     bool is_update = path->stage->update != CTUNE_UPDATE_SET;
-    out->latency = fmax(chain + 5, is_update ? latency : 0); /* through memory */
-    const est_kernel *k = &a->kernel[p];
     double instances = path->entries[path->n] / path->entries[k->level];
+    out->is_there = out->any < est_max(feat_instances(path), 1);
+    out->latency = est_max(chain + 5, is_update ? latency : 0); /* through memory */
     out->cycles = out->is_there ? out->latency / out->any : 0;
     out->ratio = feat_ratio(out->cycles * instances, k->cycles / (k->is_auto ? k->width : 1));
+}
+
+void feat_recurrences_find(const est_analysis *a, feat_recurrence *out) {
+    dim_order order[CTUNE_MAX_STMTS];
+    int8_t path_of[CTUNE_MAX_STMTS];
+    memset(path_of, -1, sizeof path_of);
+    for (int p = 0; p < a->n_paths; p++) {
+        path_of[a->path[p].i_stmt] = (int8_t)p;
+        order_dims(&a->path[p], &order[p]);
+        out[p].own = out[p].any = est_max(feat_instances(&a->path[p]), 1);
+    }
+    const ctune_depvecs *vecs = &a->state.nest->form->vecs;
+    for (int v = 0; v < vecs->n; v++) {
+        const ctune_depvec *vec = &vecs->vec[v];
+        bool is_own = vec->src == vec->dst;
+        for (int end = 0; end < (is_own ? 1 : 2); end++) {
+            int p = path_of[end == 0 ? vec->dst : vec->src];
+            double distance = p < 0 ? 0 : distance_of(&a->path[p], &order[p], vec);
+            if (distance > 0) {
+                out[p].any = est_min(out[p].any, distance);
+                out[p].own = is_own ? est_min(out[p].own, distance) : out[p].own;
+            }
+        }
+    }
+    for (int p = 0; p < a->n_paths; p++) {
+        add_cycles(a, p, &out[p]);
+    }
 }
 
 static bool is_negation(const ctune_aff *a, const ctune_aff *b) {

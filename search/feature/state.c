@@ -91,9 +91,9 @@ void feat_ops_count(const ctune_stage *stage, feat_ops *ops) {
         *(is_float ? &ops->compare : &ops->integer) += 1;
         break;
     }
-    ops->slots = fmax(ops->add, ops->mul) + ops->compare + ops->cast + ops->integer +
+    ops->slots = est_max(ops->add, ops->mul) + ops->compare + ops->cast + ops->integer +
                  12 * ops->div + 30 * ops->call;
-    ops->slots = fmax(ops->slots, 0.5); /* a copy: half a slot for its store */
+    ops->slots = est_max(ops->slots, 0.5); /* a copy: half a slot for its store */
 }
 
 /* ---- hottest statement ----------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static void find_hottest(feat_state *s) {
     }
     s->hot = 0;
     for (int p = 0; p < a->n_paths; p++) {
-        s->cost[p] = fmax(s->cost[p], a->kernel[p].total_cycles + a->copy_cycles[p]);
+        s->cost[p] = est_max(s->cost[p], a->kernel[p].total_cycles + a->copy_cycles[p]);
         s->hot = s->cost[p] > s->cost[s->hot] ? p : s->hot;
     }
     s->path = &a->path[s->hot];

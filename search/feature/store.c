@@ -191,7 +191,7 @@ static void fill_buffer(const feat_state *s, const feat_buffer *b, double all, f
     row[BUFFER_N_REFS] = (float)b->n_refs;
     row[BUFFER_BYTES] = feat_log(n * b->n_refs * b->elem_bytes);
     row[BUFFER_UNIQUE] = feat_log(unique);
-    row[BUFFER_LINES] = feat_log(n * fmin(fmax(fabs(moved), 1) / line, 1));
+    row[BUFFER_LINES] = feat_log(n * est_min(est_max(fabs(moved), 1) / line, 1));
     row[BUFFER_UNIQUE_LINES] = feat_log(unique / line);
     fill_reuse(s, b, row);
     row[BUFFER_STRIDE] = feat_slog(moved);
@@ -213,11 +213,11 @@ static void fill_buffer(const feat_state *s, const feat_buffer *b, double all, f
 static void fill_curve(const feat_state *s, float *row) {
     const est_path *path = s->path;
     float x[EST_MAX_PATH + 1], y[EST_MAX_PATH + 1];
-    float inner = feat_log(fmax(n_float(&s->ops[s->hot]) + s->ops[s->hot].integer, 0.5));
+    float inner = feat_log(est_max(n_float(&s->ops[s->hot]) + s->ops[s->hot].integer, 0.5));
     int n = path->n, at = 0;
     for (int k = n; k >= 0; k--) {
         x[n - k] = inner;
-        y[n - k] = inner - feat_log(fmax(feat_footprint(s, k), 1));
+        y[n - k] = inner - feat_log(est_max(feat_footprint(s, k), 1));
         inner += k > 0 ? s->log_extent[k - 1] : 0;
     }
     for (int i = 0; i < N_CURVE; i++) {
@@ -248,8 +248,8 @@ static void fill_alloc(const feat_state *s, float *row) {
         n++;
         bytes += buffer;
         copied += buffer * entries;
-        uses = fmin(uses, feat_instances(group->path) / fmax(buffer * entries, 1));
-        copies = fmax(copies, entries);
+        uses = est_min(uses, feat_instances(group->path) / est_max(buffer * entries, 1));
+        copies = est_max(copies, entries);
     }
     if (n == 0) {
         return;
