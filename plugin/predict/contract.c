@@ -53,13 +53,18 @@ static void count_ops(const ctune_expr *e, int *n_products, int *n_sums) {
     }
 }
 
-static bool region_has_fusable(const ctune_region *region) {
+bool ctune_region_may_fuse(const ctune_region *region) {
     int n_products = 0, n_sums = 0;
     bool found = false;
     for (int i = 0; i < region->n_stages; i++) {
-        found = found || has_fusable(region->stages[i].rhs);
-        count_ops(region->stages[i].rhs, &n_products, &n_sums);
-        n_sums += region->stages[i].update == CTUNE_UPDATE_ADD;
+        const ctune_stage *stage = &region->stages[i];
+        bool is_float = ctune_type_is_float(stage->calc);
+        found = found || has_fusable(stage->rhs) || has_fusable(stage->guard);
+        count_ops(stage->rhs, &n_products, &n_sums);
+        count_ops(stage->guard, &n_products, &n_sums);
+        n_products += is_float && stage->update == CTUNE_UPDATE_MUL;
+        n_sums += is_float &&
+                  (stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB);
     }
     return found || (n_products > 0 && n_sums > 0);
 }
@@ -182,7 +187,7 @@ ctune_status ctune_contraction_get(ctune_ctx *ctx, const ctune_source *source,
     *out = CTUNE_CONTRACTS_ALWAYS;
     bool is_gcc = strncmp(source->target.compiler, "gcc", 3) == 0;
     if (!is_gcc || region->reassoc || flag_is(source, "-ffp-contract=off") ||
-        !region_has_fusable(region)) {
+        !ctune_region_may_fuse(region)) {
         return CTUNE_OK;
     }
     ctune_text assembly;

@@ -60,6 +60,8 @@ typedef enum ctune_contraction {
 CTUNE_MUST_USE ctune_status ctune_contraction_get(ctune_ctx *ctx, const ctune_source *source,
                                                   const ctune_region *region,
                                                   ctune_contraction *out);
+/* Has the region a product and a sum in floating point? */
+bool ctune_region_may_fuse(const ctune_region *region);
 /* The same for a text of assembly. */
 ctune_contraction ctune_contraction_scan(const char *assembly);
 

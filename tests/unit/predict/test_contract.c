@@ -10,6 +10,8 @@
 
 #include "plugin/predict/predict.h"
 
+#include <stdio.h>
+
 static void scans_assembly(void **state) {
     (void)state;
     static const struct {
@@ -36,6 +38,39 @@ static void scans_assembly(void **state) {
     }
 }
 
+static void knows_what_may_be_fused(void **state) {
+    (void)state;
+    static const struct {
+        const char *type, *stage;
+        bool want;
+    } rows[] = {
+        {"f32", "A[i] = B[i] + B[i]", false}, {"f32", "A[i] = B[i] * B[i]", false},
+        {"f32", "A[i] += B[i] * B[i]", true}, {"f32", "A[i] -= B[i] * B[i]", true},
+        {"f64", "A[i] = B[i] * B[i] - B[i]", true}, {"f64", "A[i] *= B[i] + B[i]", true},
+        {"i32", "A[i] += B[i] * B[i]", false}, {"f32", "A[i] += B[i]", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char te[512];
+        snprintf(te, sizeof te,
+                 "te 1\nregion r at \"r.c\":1\nparam n i32 sizes 8\naxis i i32\n"
+                 "tensor A %s [n] update pointer base \"&A[0]\"\n"
+                 "tensor B %s [n] read pointer base \"&B[0]\"\n"
+                 "stage S0: %s ; at 2:1 ; text \"x\"\n"
+                 "order {\n    for i: i >= 0, -i + n - 1 >= 0 {\n        S0\n    }\n}\n",
+                 rows[i].type, rows[i].type, rows[i].stage);
+        ctune_ctx ctx;
+        ctune_ctx_init(&ctx);
+        ctune_region *region = NULL;
+        if (ctune_te_parse(&ctx, te, &region) != CTUNE_OK) {
+            fail_msg("%s: %s", rows[i].stage, ctx.error);
+        }
+        if (ctune_region_may_fuse(region) != rows[i].want) {
+            fail_msg("%s %s", rows[i].type, rows[i].stage);
+        }
+        ctune_region_destroy(region);
+    }
+}
+
 static void a_model_that_is_not_there_is_said(void **state) {
     (void)state;
     ctune_ctx ctx;
@@ -49,6 +84,7 @@ static void a_model_that_is_not_there_is_said(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scans_assembly),
+        cmocka_unit_test(knows_what_may_be_fused),
         cmocka_unit_test(a_model_that_is_not_there_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
