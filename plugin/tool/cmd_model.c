@@ -463,6 +463,8 @@ static ctune_status replay(ctune_ctx *ctx, job *j) {
     }
     if (status == CTUNE_OK && n > 0) {
         print_replays(n, trials);
+    } else if (status == CTUNE_OK) {
+        status = ctune_fail(ctx, CTUNE_EUSAGE, "no task has %d records or more", REPLAY_MIN_ROWS);
     }
     if (file != NULL && fclose(file) != 0 && status == CTUNE_OK) {
         status = ctune_fail(ctx, CTUNE_EENV, "cannot write %s", j->options->output);

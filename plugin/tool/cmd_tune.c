@@ -149,6 +149,12 @@ ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_
         fprintf(stderr, "ctune: stopped; what was measured is in %s\n", source->history_path);
         return CTUNE_OK;
     }
+    if (outcome->n_trials + outcome->n_known == 0) { /* nothing was learned: nothing is decided */
+        return ctune_fail(ctx, CTUNE_EREFUSED,
+                          "region %s: no candidate was measured: there was no time; give a larger "
+                          "--budget",
+                          region->name);
+    }
     ctune_status status = write_entry(ctx, source, region, outcome);
     if (status == CTUNE_OK && t->shared.options->json) {
         ctune_outcome_print_json(outcome, source, stdout);

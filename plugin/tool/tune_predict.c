@@ -2,7 +2,7 @@
  * ctune tune --predict: the model's choice for each nest, nothing measured.
  *
  * The entry in the lock has no times: `ctune check` still compares its results with the original's,
- * and a later search starts from the same model and replaces it.
+ * and a later search starts from the same model and replaces it. An entry that was measured stays.
  */
 #include "plugin/tool/tune.h"
 
@@ -50,6 +50,20 @@ static void print(const ctune_tune *t, const ctune_source *source, const ctune_r
     printf("  %-9s %s\n", "lock", source->lock_path);
 }
 
+/* Does the lock have a measured entry for the nest as it is? */
+static ctune_status find_measured(ctune_ctx *ctx, const ctune_source *source,
+                                  const ctune_region *region, const char *sizes, bool *found) {
+    ctune_lock lock;
+    ctune_lock_init(&lock);
+    ctune_status status = ctune_lock_read(ctx, source->lock_path, &lock);
+    const ctune_lock_entry *entry =
+        ctune_lock_find(&lock, source->base, region->name, source->key, sizes);
+    *found = entry != NULL && entry->tuned_ns > 0 &&
+             entry->workload == ctune_workload_key(region, NULL);
+    ctune_lock_clear(&lock);
+    return status;
+}
+
 static ctune_status run_nest(ctune_ctx *ctx, const ctune_tune *t, const ctune_tune_nest *nest) {
     const ctune_source *source = &t->files[nest->i_file].source;
     const ctune_region *region = source->unit->regions[nest->i_region].region;
@@ -67,9 +81,20 @@ static ctune_status run_nest(ctune_ctx *ctx, const ctune_tune *t, const ctune_tu
                                   .sizes = sizes,
                                   .schedule = (char *)(uintptr_t)text};
         double seconds = (double)(ctune_now_ns() - start_ns) * 1e-9;
-        status = ctune_lock_update(ctx, source->lock_path, &entry, 1);
+        bool is_measured = false;
+        status = find_measured(ctx, source, region, sizes, &is_measured);
+        if (status == CTUNE_OK && !is_measured) {
+            status = ctune_lock_update(ctx, source->lock_path, &entry, 1);
+        }
         if (status == CTUNE_OK) {
             print(t, source, region, sizes, text, seconds);
+        }
+        if (status == CTUNE_OK && is_measured) {
+            ctune_diag_send(ctx, &(ctune_diag){.severity = CTUNE_REMARK,
+                                               .file = source->file,
+                                               .line = region->line,
+                                               .code = "measured-stays",
+                                               .text = "the lock has a measured entry: it stays"});
         }
     }
     ctune_text_clear(&schedule);

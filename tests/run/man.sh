@@ -14,7 +14,7 @@ for command in $("$CTUNE" --help | awk '/^$/ { n++ } n == 1 && NF { print $1 }')
     has "$docs/ctune.md" "^## $command\$"
     for option in $("$CTUNE" "$command" --help | sed -n 's/^  \(--*[a-z-]*\).*/\1/p'); do
         [ "$option" = --help ] || has section.txt "^\\\\fB$option\\\\fR"
-        grep -q -e "$option\$" -e "$option[^a-z-]" "$docs/ctune.md" || fail "no $option in docs/ctune.md"
+        grep -q -e "$option\$" -e "${option}[^a-z-]" "$docs/ctune.md" || fail "no $option in docs/ctune.md"
     done
 done
 for name in $("$CTUNE" help env | sed 's/ .*//'); do

@@ -1,0 +1,66 @@
+# Models from the command line: collect, train, info, eval, replay, use; choices without measuring; several nests.
+. "$(dirname "$0")/lib.sh"
+make_gemm gemm.c "sizes(n=40)"
+sed 's/gemm/other/g; s/a\[i\]\[k\]/a[k][i]/' gemm.c >other.c
+db="--history h.db"
+
+expect 0 "$CTUNE" collect gemm.c --samples 110 --quiet $db -- $flags
+out_has "measured"
+expect 0 "$CTUNE" collect other.c --samples 12 --sizes n=24 --quiet $db -- $flags
+out_has "\[n=24\]"
+expect 2 "$CTUNE" collect other.c --sizes n=x --quiet $db -- $flags
+err_has "sizes"
+
+expect 2 "$CTUNE" model
+expect 3 "$CTUNE" model train nothing.db -o m.model
+expect 0 "$CTUNE" model train h.db -o m.model --trees 20
+out_has "in 2 tasks"
+out_has "20 trees"
+cp m.model again.model
+expect 0 "$CTUNE" model train h.db -o again.model --trees 20
+same m.model again.model
+expect 0 "$CTUNE" model train h.db -o without.model --trees 5 --without other --features estimate,knob
+expect 0 "$CTUNE" model info without.model
+out_has "estimate knob"
+out_has "^kernels gemm$"
+expect 2 "$CTUNE" model train h.db -o x.model --features nonsense
+expect 2 "$CTUNE" model train h.db -o x.model --objective nonsense
+expect 0 "$CTUNE" model eval h.db
+out_has "^all .*(2 tasks)"
+expect 0 "$CTUNE" model eval h.db --model m.model
+expect 0 "$CTUNE" model eval h.db --leave-one-out --trees 5
+expect 0 "$CTUNE" model replay h.db -o curve.tsv --trees 5
+out_has "^gbt+transfer .*1 tasks x 3 seeds"
+[ "$(cut -f 2 curve.tsv | sort -u | wc -l)" = 4 ] || fail "curves"
+
+# a model file that is damaged, or of other features
+expect 0 "$CTUNE" tune gemm.c --model m.model --trials 4 --lock a.lock --quiet $db -- $flags
+sed 's/^\(features\|feature-version\|version\).*/\1 999/' m.model >old.model
+head -c 300 m.model >half.model
+for bad in old half none; do
+    "$CTUNE" tune gemm.c --model $bad.model --trials 4 --lock b.lock --quiet $db -- $flags >"$work/stdout" 2>"$work/stderr"
+    code=$?
+    [ $code = 2 ] || [ $code = 3 ] || fail "exit code $code with $bad.model"
+    err_has "$bad.model"
+    [ ! -e b.lock ] || fail "a lock in spite of $bad.model"
+done
+
+# without measuring
+expect 0 "$CTUNE" tune gemm.c --predict --model m.model --lock p.lock --json --quiet -- $flags
+out_has '"status":"predicted"'
+has p.lock "time 0.000"
+expect 0 "$CTUNE" apply gemm.c --lock p.lock -o tuned.c -- $flags
+want=$(compile_run gemm.c $flags) || exit 1
+[ "$want" = "$(compile_run tuned.c $flags)" ] || fail "the predicted code differs"
+# what was measured is better than what was guessed
+cp a.lock before.lock
+expect 0 "$CTUNE" tune gemm.c --predict --model m.model --lock a.lock -- $flags
+err_has "measured-stays"
+same a.lock before.lock
+
+# several nests share the time; each gets an entry
+expect 0 "$CTUNE" tune gemm.c other.c --trials 5 --lock s.lock --quiet --history s.db -- $flags
+has s.lock "region gemm in gemm.c"
+has s.lock "region other in other.c"
+expect 0 "$CTUNE" tune gemm.c other.c --budget 2s --strategy genetic --lock s.lock --quiet --history s.db -- $flags
+expect 0 "$CTUNE" check gemm.c other.c --lock s.lock --quiet -- $flags
