@@ -8,16 +8,14 @@
  */
 #include "plugin/predict/predict.h"
 
+#include "runtime/program.h"
+
 #include <ctype.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* ---- is there anything to be fused? ---------------------------------------------------------- */
 static bool is_product(const ctune_expr *e) {
@@ -101,22 +99,6 @@ ctune_contraction ctune_contraction_scan(const char *assembly) {
 }
 
 /* ---- one run of the compiler ----------------------------------------------------------------- */
-static ctune_status run(ctune_ctx *ctx, const char *const *argv) {
-    pid_t pid;
-    int state;
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
-    }
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 01, 0);
-    int error = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    bool ok = error == 0 && waitpid(pid, &state, 0) == pid && WIFEXITED(state) &&
-              WEXITSTATUS(state) == 0;
-    return ok ? CTUNE_OK
-              : ctune_fail(ctx, CTUNE_EENV, "%s does not compile the original loop", argv[0]);
-}
-
 static ctune_status make_assembly(ctune_ctx *ctx, const ctune_source *source, const char *c_path,
                                   const char *s_path, ctune_text *assembly) {
     const ctune_run_compiler *cc = &source->compiler;
@@ -134,9 +116,12 @@ static ctune_status make_assembly(ctune_ctx *ctx, const ctune_source *source, co
     argv[n++] = "-o";
     argv[n++] = s_path;
     argv[n++] = c_path;
-    ctune_status status = run(ctx, argv);
+    ctune_status status = ctune_program_run(ctx, argv, NULL);
     free(argv);
-    return status == CTUNE_OK ? ctune_file_read(ctx, s_path, assembly) : status;
+    if (status != CTUNE_OK) {
+        return ctune_fail(ctx, status, "%s does not compile the original loop", cc->command);
+    }
+    return ctune_file_read(ctx, s_path, assembly);
 }
 
 static ctune_status compile(ctune_ctx *ctx, const ctune_source *source, const ctune_region *region,

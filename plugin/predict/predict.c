@@ -22,14 +22,6 @@ void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row) {
     ctune_feature_get(nest, &f->target, f->groups, row);
 }
 
-/* Forms made so far and those to come. */
-static void set_rounding(ctune_program *program, bool rounds) {
-    program->round_products = rounds;
-    for (int i = 0; i < program->n_forms; i++) {
-        program->form[i]->round_products = rounds;
-    }
-}
-
 static ctune_status choose_rounding(ctune_ctx *ctx, const ctune_source *source,
                                     ctune_program *program) {
     ctune_contraction contraction;
@@ -41,7 +33,7 @@ static ctune_status choose_rounding(ctune_ctx *ctx, const ctune_source *source,
                             program->region->name);
     }
     if (status == CTUNE_OK) {
-        set_rounding(program, contraction == CTUNE_CONTRACTS_NEVER);
+        ctune_program_set_rounding(program, contraction == CTUNE_CONTRACTS_NEVER);
     }
     return status;
 }
@@ -61,23 +53,6 @@ static ctune_status choose(ctune_ctx *ctx, const ctune_forest *forest, const ctu
     return ctune_engine_predict(ctx, space, &source->machine, &options, point, gain);
 }
 
-static ctune_status put_schedule(ctune_ctx *ctx, const ctune_program *program,
-                                 const ctune_space *space, const ctune_point *point,
-                                 ctune_text *out) {
-    ctune_schedule schedule;
-    ctune_schedule_init(&schedule);
-    ctune_status status = ctune_space_schedule(ctx, space, point, &schedule);
-    if (status == CTUNE_OK) {
-        ctune_text_append(out, program->round_products ? "round_products\n" : "");
-        ctune_schedule_print(&schedule, out);
-    }
-    if (status == CTUNE_OK && (schedule.failed || out->failed)) {
-        status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
-    }
-    ctune_schedule_clear(&schedule);
-    return status;
-}
-
 ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_source *source,
                                     ctune_program *program, ctune_text *schedule) {
     ctune_space *space = NULL;
@@ -93,7 +68,7 @@ ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_sour
         status = choose(ctx, user, source, space, &point, &gain);
     }
     if (status == CTUNE_OK && gain >= MIN_GAIN_LOG2) {
-        status = put_schedule(ctx, program, space, &point, schedule);
+        status = ctune_space_schedule_print(ctx, space, &point, schedule);
     }
     if (space != NULL) {
         ctune_space_destroy(space);

@@ -19,17 +19,6 @@
 #include <string.h>
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
-static bool has_word(const char *list, const char *word, size_t n) {
-    for (const char *p = list; p != NULL && *p != '\0';) {
-        size_t length = strcspn(p, ",");
-        if (length == n && memcmp(p, word, n) == 0) {
-            return true;
-        }
-        p += length + (p[length] == ',');
-    }
-    return false;
-}
-
 /* "estimate,knob" or, with a leading '-', all but those. */
 static ctune_status get_groups(ctune_ctx *ctx, const char *list, unsigned *out) {
     *out = CTUNE_FEATURE_ALL;
@@ -142,8 +131,8 @@ static bool is_without(const job *j, const char *kernel) {
     static const char prefix[] = "kernel_";
     const char *list = j->options->without;
     bool has_prefix = strncmp(kernel, prefix, sizeof prefix - 1) == 0;
-    return has_word(list, kernel, strlen(kernel)) ||
-           (has_prefix && has_word(list, kernel + sizeof prefix - 1,
+    return ctune_list_has(list, kernel, strlen(kernel)) ||
+           (has_prefix && ctune_list_has(list, kernel + sizeof prefix - 1,
                                    strlen(kernel + sizeof prefix - 1)));
 }
 

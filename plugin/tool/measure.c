@@ -11,18 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *schedule_text(ctune_ctx *ctx, const ctune_program *program, const ctune_space *space,
-                           const ctune_point *point) {
-    ctune_schedule schedule;
+static char *schedule_text(ctune_ctx *ctx, const ctune_space *space, const ctune_point *point) {
     ctune_text text;
-    ctune_schedule_init(&schedule);
     ctune_text_init(&text);
-    if (ctune_space_schedule(ctx, space, point, &schedule) == CTUNE_OK && !schedule.failed) {
-        ctune_text_append(&text, program->round_products ? "round_products\n" : "");
-        ctune_schedule_print(&schedule, &text);
-    }
-    ctune_schedule_clear(&schedule);
-    char *copy = text.failed ? NULL : strdup(ctune_text_get(&text));
+    bool is_made = ctune_space_schedule_print(ctx, space, point, &text) != CTUNE_ENOMEM;
+    char *copy = is_made ? strdup(ctune_text_get(&text)) : NULL;
     ctune_text_clear(&text);
     return copy;
 }
@@ -83,7 +76,7 @@ ctune_status ctune_measure_submit(ctune_ctx *ctx, void *user, ctune_trial *trial
     ctune_status status = CTUNE_OK;
     for (int i = 0; i < n; i++) {
         batch->slot[i] = -1;
-        batch->schedule[i] = schedule_text(ctx, m->bench->program, m->space, &trials[i].point);
+        batch->schedule[i] = schedule_text(ctx, m->space, &trials[i].point);
         if (batch->schedule[i] == NULL) {
             status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
             break;

@@ -13,13 +13,6 @@
 
 enum { MAX_SEEDS = 6 };
 
-static void set_rounding(ctune_program *program, bool rounds) {
-    program->round_products = rounds;
-    for (int i = 0; i < program->n_forms; i++) {
-        program->form[i]->round_products = rounds;
-    }
-}
-
 /* How many of the seeds give the original's bits. */
 static ctune_status count_agreeing(ctune_ctx *ctx, const ctune_bench *bench, const ctune_space *space,
                                    const ctune_point *seeds, int n_seeds, int *n_ok) {
@@ -65,13 +58,13 @@ ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_bench *bench, con
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     int n = ctune_space_seeds(space, seeds, MAX_SEEDS), n_fused = 0, n_rounded = 0;
-    set_rounding(bench->program, false);
+    ctune_program_set_rounding(bench->program, false);
     ctune_status status = count_agreeing(ctx, bench, space, seeds, n, &n_fused);
     if (status == CTUNE_OK && n_fused < n) {
-        set_rounding(bench->program, true);
+        ctune_program_set_rounding(bench->program, true);
         status = count_agreeing(ctx, bench, space, seeds, n, &n_rounded);
     }
-    set_rounding(bench->program, status == CTUNE_OK && n_rounded > n_fused);
+    ctune_program_set_rounding(bench->program, status == CTUNE_OK && n_rounded > n_fused);
     free(seeds);
     return status;
 }

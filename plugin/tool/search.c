@@ -14,8 +14,6 @@
 
 enum { MAX_SEARCHED = CTUNE_MAX_FINALISTS - 2 };
 
-#define DEFAULT_BUDGET_S 60.0
-
 struct ctune_search {
     const ctune_search_shared *shared;
     const ctune_source *source;
@@ -44,7 +42,7 @@ static ctune_strategy strategy_of(const char *name) {
 /* The original's measurement is part of the budget. */
 static double budget_of(const ctune_search *s) {
     const ctune_options *o = s->shared->options;
-    double budget_s = o->budget_s > 0 ? o->budget_s : o->trials > 0 ? 0 : DEFAULT_BUDGET_S;
+    double budget_s = o->budget_s > 0 ? o->budget_s : o->trials > 0 ? 0 : CTUNE_DEFAULT_BUDGET_S;
     if (!s->shared->is_timed || budget_s == 0) {
         return 0;
     }
@@ -52,15 +50,7 @@ static double budget_of(const ctune_search *s) {
 }
 
 static bool is_ablated(const ctune_options *o, const char *part) {
-    size_t n = strlen(part);
-    for (const char *p = o->ablate; p != NULL && *p != '\0';) {
-        size_t length = strcspn(p, ",");
-        if (length == n && memcmp(p, part, n) == 0) {
-            return true;
-        }
-        p += length + (p[length] == ',');
-    }
-    return false;
+    return ctune_list_has(o->ablate, part, strlen(part));
 }
 
 static ctune_status make_model(ctune_ctx *ctx, ctune_search *s) {
@@ -216,20 +206,13 @@ static void add_searched(ctune_ctx *ctx, const ctune_search *s, ctune_final *fin
             trial->result.best_ns > 1.1 * bench->original_ns) {
             continue;
         }
-        ctune_schedule schedule;
         ctune_text text;
-        ctune_schedule_init(&schedule);
         ctune_text_init(&text);
-        if (ctune_space_schedule(ctx, s->job.space, &trial->point, &schedule) == CTUNE_OK) {
-            ctune_text_append(&text, bench->program->round_products ? "round_products\n" : "");
-            ctune_schedule_print(&schedule, &text);
-            if (!ctune_final_add(ctx, bench, ctune_text_get(&text), trial->result.best_ns,
-                                 final)) {
-                warn_lost(ctx, bench);
-            }
+        if (ctune_space_schedule_print(ctx, s->job.space, &trial->point, &text) == CTUNE_OK &&
+            !ctune_final_add(ctx, bench, ctune_text_get(&text), trial->result.best_ns, final)) {
+            warn_lost(ctx, bench);
         }
         ctune_text_clear(&text);
-        ctune_schedule_clear(&schedule);
     }
 }
 

@@ -9,6 +9,8 @@
 #include "plugin/tool/final.h"
 #include "plugin/tool/job.h"
 
+#define CTUNE_DEFAULT_BUDGET_S 60.0 /* of one nest, without --budget and --trials */
+
 typedef struct ctune_search ctune_search;
 
 /* What searches of one run of ctune share. */

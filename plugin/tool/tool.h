@@ -9,6 +9,7 @@
 #define CTUNE_PLUGIN_TOOL_TOOL_H
 
 #include "plugin/transform/entries.h"
+#include "runtime/program.h"
 #include "search/engine/engine.h"
 
 #include <stdio.h>
@@ -123,6 +124,8 @@ CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_option
 /* "n=64,m=32" into the parameters of those names; the others keep theirs. text may be NULL. EUSAGE. */
 CTUNE_MUST_USE ctune_status ctune_region_set_sizes(ctune_ctx *ctx, const char *text,
                                                    ctune_region *region);
+/* Is the word, n bytes, in a list "a,b,c"? NULL: an empty list. */
+bool ctune_list_has(const char *list, const char *word, size_t n);
 /* Does the user want this region (--region)? */
 bool ctune_region_is_wanted(const ctune_options *options, const ctune_region *region);
 
@@ -134,11 +137,6 @@ const char *ctune_workdir_path(void);
 void ctune_workdir_remove(void);
 int ctune_signal_get(void); /* the signal that asked to stop, 0 = none */
 CTUNE_MUST_USE ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t size);
-
-/* Run a program and wait. output (may be NULL: dropped) receives stdout and stderr. EENV when it
- * cannot be run or fails. */
-CTUNE_MUST_USE ctune_status ctune_program_run(ctune_ctx *ctx, const char *const *argv,
-                                              ctune_text *output);
 
 /* ---- bench: a runner with the original of one sized region measured ------------------------- */
 typedef struct ctune_bench {

@@ -14,8 +14,6 @@
 
 enum { MAX_OPEN = 32 };
 
-#define DEFAULT_BUDGET_S 60.0
-
 typedef struct group {
     int n, first; /* nests first .. first + n - 1 */
     ctune_search *search[MAX_OPEN];
@@ -139,7 +137,7 @@ static void take_turns(ctune_ctx *ctx, ctune_tune *t, group *g, double slice_s) 
 
 static ctune_status run_group(ctune_ctx *ctx, ctune_tune *t, int first, int n) {
     const ctune_options *o = t->shared.options;
-    double each_s = o->budget_s > 0 ? o->budget_s : o->trials > 0 ? -1 : DEFAULT_BUDGET_S;
+    double each_s = o->budget_s > 0 ? o->budget_s : o->trials > 0 ? -1 : CTUNE_DEFAULT_BUDGET_S;
     group *g = calloc(1, sizeof *g);
     if (g == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");

@@ -9,19 +9,16 @@
  */
 #include "search/records/target.h"
 
+#include "runtime/program.h"
 #include "runtime/rng.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* ---- macros -------------------------------------------------------------------------------- */
 /* Text after "#define NAME ", up to its newline; NULL when it is not defined. */
@@ -141,50 +138,13 @@ static char **dry_run_words(const ctune_run_compiler *compiler) {
     return words;
 }
 
-/* 0 or an errno value. Standard output and error go to write_fd. */
-static int spawn(char *const *words, int write_fd, pid_t *out_pid) {
-    posix_spawn_file_actions_t actions;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0) {
-        return error;
-    }
-    error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    error = error != 0 ? error : posix_spawn_file_actions_adddup2(&actions, write_fd, 1);
-    error = error != 0 ? error : posix_spawn_file_actions_adddup2(&actions, write_fd, 2);
-    error = error != 0 ? error : posix_spawnp(out_pid, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
-}
-
-static void read_all(int fd, ctune_text *out) {
-    char buffer[8192];
-    ssize_t n;
-    while ((n = read(fd, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR)) {
-        ctune_text_append_n(out, buffer, n > 0 ? (size_t)n : 0);
-    }
-}
-
 /* What the command prints; EENV when it cannot be run or fails. */
 static ctune_status capture(ctune_ctx *ctx, char *const *words, ctune_text *out) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        return ctune_fail(ctx, CTUNE_EENV, "pipe: %s", strerror(errno));
-    }
-    pid_t pid;
-    int error = spawn(words, ends[1], &pid);
-    close(ends[1]);
-    if (error != 0) {
-        close(ends[0]);
-        return ctune_fail(ctx, CTUNE_EENV, "cannot run the compiler '%s': %s", words[0],
-                          strerror(error));
-    }
-    read_all(ends[0], out);
-    close(ends[0]);
     int state = 0;
-    while (waitpid(pid, &state, 0) < 0) {
-        if (errno != EINTR) {
-            return ctune_fail(ctx, CTUNE_EENV, "%s: %s", words[0], strerror(errno));
-        }
+    ctune_status status = ctune_program_capture(ctx, (const char *const *)words, out, &state);
+    if (status != CTUNE_OK) {
+        return ctune_fail(ctx, status, "cannot run the compiler '%s': %s", words[0],
+                          strerror(errno));
     }
     if (out->failed) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory reading the compiler's macros");

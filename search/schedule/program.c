@@ -262,3 +262,10 @@ ctune_status ctune_schedule_apply(ctune_ctx *ctx, ctune_program *program,
     *nest = work;
     return CTUNE_OK;
 }
+
+void ctune_program_set_rounding(ctune_program *program, bool rounds) {
+    program->round_products = rounds;
+    for (int i = 0; i < program->n_forms; i++) {
+        program->form[i]->round_products = rounds;
+    }
+}

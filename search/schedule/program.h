@@ -31,6 +31,9 @@ typedef struct ctune_program {
 CTUNE_MUST_USE ctune_status ctune_program_create(ctune_ctx *ctx, const ctune_region *region, ctune_program **out);
 void ctune_program_destroy(ctune_program *program);
 
+/* Forms made so far and those to come round their products, or leave that to the compiler. */
+void ctune_program_set_rounding(ctune_program *program, bool rounds);
+
 /* The form that the structural primitives of schedule (its leading ones) make; cached. EREFUSED with words. */
 CTUNE_MUST_USE ctune_status ctune_program_form(ctune_ctx *ctx, ctune_program *program, const ctune_schedule *schedule,
                                                const ctune_form **out);

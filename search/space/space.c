@@ -271,6 +271,20 @@ ctune_status ctune_space_schedule(ctune_ctx *ctx, const ctune_space *space,
     return CTUNE_OK;
 }
 
+ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space,
+                                        const ctune_point *point, ctune_text *out) {
+    ctune_schedule schedule;
+    ctune_schedule_init(&schedule);
+    ctune_status status = ctune_space_schedule(ctx, space, point, &schedule);
+    if (status == CTUNE_OK) {
+        ctune_text_append(out, space->program->round_products ? "round_products\n" : "");
+        ctune_schedule_print(&schedule, out);
+        status = out->failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory") : CTUNE_OK;
+    }
+    ctune_schedule_clear(&schedule);
+    return status;
+}
+
 /* ---- dump ---- */
 
 static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
