@@ -163,7 +163,7 @@ static void tree_eval_lanes(const ctune_forest_node *node, int32_t root, const f
         for (int i = 0; i < N_LANES; i++) {
             const ctune_forest_node *here = &node[at[i]];
             float x = rows[(size_t)i * width + (size_t)here->feature];
-            int32_t is_right = -(int32_t) !(x < here->value);
+            int32_t is_right = -(int32_t)!(x < here->value);
             int32_t next = here->left + ((here->right - here->left) & is_right);
             int32_t is_leaf = next >> 31; /* all ones or zeros; of a leaf: left = right = -1 */
             at[i] = (next & ~is_leaf) | (at[i] & is_leaf);

@@ -2,7 +2,8 @@
  * A cost model: numbers in, scores out. What the engine sees of a learned model; it knows no IR.
  *
  * Scores are log2 of (best time / time) up to a constant per task: higher is faster, a difference
- * of 1 is a factor of two. Models trained on ranks are calibrated to that scale when they are fitted.
+ * of 1 is a factor of two. Models trained on ranks are calibrated to that scale when they are
+ * fitted.
  */
 #ifndef CTUNE_COSTMODEL_MODEL_H
 #define CTUNE_COSTMODEL_MODEL_H

@@ -119,4 +119,6 @@ char *ctune_arena_printf(ctune_arena *arena, const char *format, ...) {
     return text;
 }
 
-bool ctune_arena_has_failed(const ctune_arena *arena) { return arena == NULL || arena->failed; }
+bool ctune_arena_has_failed(const ctune_arena *arena) {
+    return arena == NULL || arena->failed;
+}

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-void ctune_ctx_init(ctune_ctx *ctx) { memset(ctx, 0, sizeof *ctx); }
+void ctune_ctx_init(ctune_ctx *ctx) {
+    memset(ctx, 0, sizeof *ctx);
+}
 
 ctune_status ctune_fail(ctune_ctx *ctx, ctune_status status, const char *format, ...) {
     va_list args;
@@ -37,9 +39,9 @@ size_t ctune_diag_format(const ctune_diag *diag, char *out, size_t size) {
         snprintf(place, sizeof place, "%s: ", diag->file);
     }
     bool has_code = diag->code != NULL;
-    int n = snprintf(out, size, "%s%s: %s%s%s%s\n", place, ctune_severity_name(diag->severity),
-                     diag->text, has_code ? " [" : "", has_code ? diag->code : "",
-                     has_code ? "]" : "");
+    int n =
+        snprintf(out, size, "%s%s: %s%s%s%s\n", place, ctune_severity_name(diag->severity),
+                 diag->text, has_code ? " [" : "", has_code ? diag->code : "", has_code ? "]" : "");
     if (diag->hint != NULL && n > 0 && (size_t)n < size) {
         n += snprintf(out + n, size - (size_t)n, "%snote: %s\n", place, diag->hint);
     }

@@ -23,8 +23,7 @@ enum { MIN_SAMPLES = 3, MAX_SAMPLES = 7, MAX_REPEATS = 1000, FINAL_SAMPLE_FACTOR
 
 static const double TIGHT_SPREAD = 0.015; /* enough samples when (median - best) / best is below */
 static const double HOPELESS_SLOWER = 1.10; /* than the incumbent after two samples: no third one */
-static const double LIMIT_FACTOR =
-    3; /* time limit of a run, times the incumbent or the original */
+static const double LIMIT_FACTOR = 3; /* time limit of a run, times the incumbent or the original */
 static const double LIMIT_FLOOR_NS = 0.2e9;
 static const double LONG_RUN_NS = 0.3e9; /* one sample is enough, two from a sixth of it on */
 static const double ORIGINAL_LIMIT = 10; /* the original may take so many time limits */

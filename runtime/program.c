@@ -35,13 +35,13 @@ ctune_status ctune_program_capture(ctune_ctx *ctx, const char *const *argv, ctun
     int error = posix_spawn_file_actions_init(&actions);
     if (error == 0) {
         error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        error = error != 0 ? error
-                           : posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-        error = error != 0 ? error
-                           : posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-        error = error != 0 ? error
-                           : posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv,
-                                          environ);
+        error =
+            error != 0 ? error : posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        error =
+            error != 0 ? error : posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+        error = error != 0
+                    ? error
+                    : posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
         posix_spawn_file_actions_destroy(&actions);
     }
     close(ends[1]);

@@ -12,7 +12,9 @@ typedef struct ctune_rng {
     uint64_t state;
 } ctune_rng;
 
-static inline void ctune_rng_init(ctune_rng *rng, uint64_t seed) { rng->state = seed; }
+static inline void ctune_rng_init(ctune_rng *rng, uint64_t seed) {
+    rng->state = seed;
+}
 
 static inline uint64_t ctune_rng_next(ctune_rng *rng) {
     uint64_t z = (rng->state += 0x9e3779b97f4a7c15u);

@@ -221,10 +221,10 @@ static ctune_status spawn_compiler(ctune_ctx *ctx, ctune_runner *runner, run_job
     int write_fd = ctune_run_fd_raise(pipe_fds[1]);
     job->err_fd = ctune_run_fd_raise(pipe_fds[0]);
     int fds[3] = {-1, -1, write_fd};
-    ctune_status status = write_fd < 0 || job->err_fd < 0
-                              ? ctune_fail(ctx, CTUNE_EENV, "no descriptor: %s", strerror(errno))
-                              : ctune_run_spawn(ctx, (char *const *)argv, fds, 3, runner->temp_dir,
-                                                &job->pid);
+    ctune_status status =
+        write_fd < 0 || job->err_fd < 0
+            ? ctune_fail(ctx, CTUNE_EENV, "no descriptor: %s", strerror(errno))
+            : ctune_run_spawn(ctx, (char *const *)argv, fds, 3, runner->temp_dir, &job->pid);
     free(argv);
     if (write_fd >= 0) {
         close(write_fd);

@@ -30,8 +30,8 @@ int ctune_run_threads_guess(int n_flags, const char *const *flags);
 
 /* ---- run_spawn.c ---- */
 /* posix_spawnp with fds[i] as descriptor i of the child (fds[i] < 0: /dev/null), signals reset, a
- * process group of its own. temp_dir (NULL: the environment as it is): a compiler, with messages in English and its
- * temporary files in that folder, where they go with it when it is killed. */
+ * process group of its own. temp_dir (NULL: the environment as it is): a compiler, with messages in
+ * English and its temporary files in that folder, where they go with it when it is killed. */
 CTUNE_MUST_USE ctune_status ctune_run_spawn(ctune_ctx *ctx, char *const *argv, const int *fds,
                                             int n_fds, const char *temp_dir, pid_t *pid);
 int ctune_run_fd_raise(int fd);                   /* moves fd to >= 10, CLOEXEC; -1 on failure */
@@ -88,7 +88,7 @@ typedef struct run_child {
 struct ctune_runner {
     char *runner_path, *work_dir, *command;
     char *temp_dir; /* compilers' temporary files: a killed one leaves them behind */
-    char **flags; /* filtered copies */
+    char **flags;   /* filtered copies */
     int n_flags;
     ctune_run_workload load;
     ctune_run_setup setup;

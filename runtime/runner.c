@@ -125,7 +125,8 @@ ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runner_path, const 
     }
     if (runner->temp_dir == NULL || mkdtemp(runner->temp_dir) == NULL) {
         ctune_runner_destroy(runner);
-        return ctune_fail(ctx, CTUNE_EENV, "%s: cannot make a folder: %s", work_dir, strerror(errno));
+        return ctune_fail(ctx, CTUNE_EENV, "%s: cannot make a folder: %s", work_dir,
+                          strerror(errno));
     }
     choose_cpus(runner);
     *out = runner;

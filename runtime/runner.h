@@ -1,13 +1,16 @@
 /*
  * Measuring candidates in a separate process.
  *
- * The parent compiles batches of candidates into shared objects with the user's compiler and flags, and hands each to a
- * `ctune-runner` process (posix_spawn). The runner allocates the tensors once between guard pages, fills them from a
- * seed, runs the original (function 0), and then each candidate: outputs are compared with the original's, times are taken
- * interleaved with the original, hopeless ones are abandoned early. Results stream over a pipe, one line each, so that a crash,
- * a hang, too much memory or a wrong result costs one candidate; the runner is restarted after it.
+ * The parent compiles batches of candidates into shared objects with the user's compiler and flags,
+ * and hands each to a `ctune-runner` process (posix_spawn). The runner allocates the tensors once
+ * between guard pages, fills them from a seed, runs the original (function 0), and then each
+ * candidate: outputs are compared with the original's, times are taken interleaved with the
+ * original, hopeless ones are abandoned early. Results stream over a pipe, one line each, so that a
+ * crash, a hang, too much memory or a wrong result costs one candidate; the runner is restarted
+ * after it.
  *
- * The runner is told about tensors in a workload file (text, see runner_protocol in docs/runner.md); it knows no IR.
+ * The runner is told about tensors in a workload file (text, see runner_protocol in
+ * docs/runner.md); it knows no IR.
  */
 #ifndef CTUNE_RUNTIME_RUNNER_H
 #define CTUNE_RUNTIME_RUNNER_H
@@ -17,13 +20,13 @@
 enum { CTUNE_RUN_MAX_TENSORS = 64, CTUNE_RUN_MAX_PARAMS = 64, CTUNE_RUN_MAX_RANK = 8 };
 
 typedef struct ctune_run_tensor {
-    char type[8];               /* "f32": IR name of the element type */
-    int elem_bytes;             /* sizeof the element */
-    int stride_bytes;           /* distance of neighbours, >= elem_bytes (arrays of structs) */
+    char type[8];     /* "f32": IR name of the element type */
+    int elem_bytes;   /* sizeof the element */
+    int stride_bytes; /* distance of neighbours, >= elem_bytes (arrays of structs) */
     int rank;
     int64_t extent[CTUNE_RUN_MAX_RANK];
-    int64_t n_elems;            /* product of extents; 0 for temporaries (NULL is passed) */
-    bool is_written;            /* compared after each run, restored before it */
+    int64_t n_elems; /* product of extents; 0 for temporaries (NULL is passed) */
+    bool is_written; /* compared after each run, restored before it */
 } ctune_run_tensor;
 
 typedef struct ctune_run_workload {
@@ -32,13 +35,14 @@ typedef struct ctune_run_workload {
     int n_tensors;
     ctune_run_tensor tensor[CTUNE_RUN_MAX_TENSORS];
     uint64_t seed;
-    /* Verification: bitwise when bound_terms == 0 (NaN equals NaN); else |x - y| <= bound_terms * eps * scale, the forward error
-     * bound of a reordered reduction of bound_terms terms, scale = max(|x|, |y|, largest |input| product seen): Higham,
-     * Accuracy and Stability, (3.5): gamma_n = n u / (1 - n u). */
+    /* Verification: bitwise when bound_terms == 0 (NaN equals NaN); else |x - y| <= bound_terms *
+     * eps * scale, the forward error bound of a reordered reduction of bound_terms terms, scale =
+     * max(|x|, |y|, largest |input| product seen): Higham, Accuracy and Stability, (3.5): gamma_n =
+     * n u / (1 - n u). */
     double bound_terms;
-    double time_limit_s;        /* one run of one candidate, default 10 */
-    double min_sample_ns;       /* a sample repeats until it lasts this long; default 20000 */
-    size_t memory_limit_bytes;  /* RLIMIT_AS of the runner beyond the tensors; default 2 GiB */
+    double time_limit_s;       /* one run of one candidate, default 10 */
+    double min_sample_ns;      /* a sample repeats until it lasts this long; default 20000 */
+    size_t memory_limit_bytes; /* RLIMIT_AS of the runner beyond the tensors; default 2 GiB */
 } ctune_run_workload;
 
 /* id, word in the protocol and the history. */
@@ -62,51 +66,62 @@ bool ctune_run_outcome_parse(const char *word, ctune_run_outcome *out);
 
 typedef struct ctune_run_result {
     ctune_run_outcome outcome;
-    double best_ns, median_ns;       /* of its own samples, per run */
-    double original_ns;              /* median of the interleaved original's samples (of the same sampling style) */
+    double best_ns, median_ns; /* of its own samples, per run */
+    double
+        original_ns; /* median of the interleaved original's samples (of the same sampling style) */
     int n_samples;
-    bool abandoned;                  /* clearly out: fewer samples than asked for */
-    char detail[160];                /* first wrong element, signal name, compiler message */
+    bool abandoned;   /* clearly out: fewer samples than asked for */
+    char detail[160]; /* first wrong element, signal name, compiler message */
 } ctune_run_result;
 
 /* How to compile a batch. All strings borrowed. */
 typedef struct ctune_run_compiler {
-    const char *command;             /* "clang-19" */
+    const char *command; /* "clang-19" */
     int n_flags;
-    const char *const *flags;        /* the user's flags that matter for code; -c, -o, inputs already removed */
+    const char *const
+        *flags; /* the user's flags that matter for code; -c, -o, inputs already removed */
 } ctune_run_compiler;
 
 typedef struct ctune_runner ctune_runner;
 
-/* work_dir: an existing private folder for sources and objects (borrowed text). runner_path: the ctune-runner
- * executable. Nothing is spawned yet. Owner of *out: caller (destroy kills the child and removes its files). */
-CTUNE_MUST_USE ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runner_path, const char *work_dir,
+/* work_dir: an existing private folder for sources and objects (borrowed text). runner_path: the
+ * ctune-runner executable. Nothing is spawned yet. Owner of *out: caller (destroy kills the child
+ * and removes its files). */
+CTUNE_MUST_USE ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runner_path,
+                                                const char *work_dir,
                                                 const ctune_run_compiler *compiler,
-                                                const ctune_run_workload *workload, ctune_runner **out);
+                                                const ctune_run_workload *workload,
+                                                ctune_runner **out);
 void ctune_runner_destroy(ctune_runner *runner);
-/* Ends the child process (its tensors' memory is given back); the next batch starts another. Does nothing while a batch is
- * in flight. */
+/* Ends the child process (its tensors' memory is given back); the next batch starts another. Does
+ * nothing while a batch is in flight. */
 void ctune_runner_rest(ctune_runner *runner);
 
-/* Asynchronous pipeline of batches. submit starts the compiler on `source` (a whole C translation unit that exports the
- * batch; `n` candidates; functions are independent `static` ones) and returns at once; a batch
- * that does not compile is compiled again one candidate at a time: units[i] is the text of candidate i alone
- * and `prelude` what precedes it. collect waits for the oldest batch and fills results[n] in order. While one batch is measured the
- * next may compile: call submit again before collect (at most two in flight). best_ns: time of the incumbent, for early
- * abandoning (0 = none). Texts are copied. */
-CTUNE_MUST_USE ctune_status ctune_runner_submit(ctune_ctx *ctx, ctune_runner *runner, const char *prelude,
-                                                const char *const *units, const char *const *names, int n);
-CTUNE_MUST_USE ctune_status ctune_runner_collect(ctune_ctx *ctx, ctune_runner *runner, double best_ns,
-                                                 ctune_run_result *results, int n);
+/* Asynchronous pipeline of batches. submit starts the compiler on `source` (a whole C translation
+ * unit that exports the batch; `n` candidates; functions are independent `static` ones) and returns
+ * at once; a batch that does not compile is compiled again one candidate at a time: units[i] is the
+ * text of candidate i alone and `prelude` what precedes it. collect waits for the oldest batch and
+ * fills results[n] in order. While one batch is measured the next may compile: call submit again
+ * before collect (at most two in flight). best_ns: time of the incumbent, for early abandoning (0 =
+ * none). Texts are copied. */
+CTUNE_MUST_USE ctune_status ctune_runner_submit(ctune_ctx *ctx, ctune_runner *runner,
+                                                const char *prelude, const char *const *units,
+                                                const char *const *names, int n);
+CTUNE_MUST_USE ctune_status ctune_runner_collect(ctune_ctx *ctx, ctune_runner *runner,
+                                                 double best_ns, ctune_run_result *results, int n);
 
-/* The original: must be the first unit ever given. Compiles and runs it (verification reference, baseline). */
-CTUNE_MUST_USE ctune_status ctune_runner_baseline(ctune_ctx *ctx, ctune_runner *runner, const char *prelude,
-                                                  const char *unit, const char *name, ctune_run_result *result);
+/* The original: must be the first unit ever given. Compiles and runs it (verification reference,
+ * baseline). */
+CTUNE_MUST_USE ctune_status ctune_runner_baseline(ctune_ctx *ctx, ctune_runner *runner,
+                                                  const char *prelude, const char *unit,
+                                                  const char *name, ctune_run_result *result);
 
-/* Finals: measure n already-good candidates interleaved with each other and with the original, `rounds` rounds, larger
- * samples; results[i].original_ns is the median original of the same rounds. */
-CTUNE_MUST_USE ctune_status ctune_runner_final(ctune_ctx *ctx, ctune_runner *runner, const char *prelude,
-                                               const char *const *units, const char *const *names, int n,
-                                               int rounds, ctune_run_result *results);
+/* Finals: measure n already-good candidates interleaved with each other and with the original,
+ * `rounds` rounds, larger samples; results[i].original_ns is the median original of the same
+ * rounds. */
+CTUNE_MUST_USE ctune_status ctune_runner_final(ctune_ctx *ctx, ctune_runner *runner,
+                                               const char *prelude, const char *const *units,
+                                               const char *const *names, int n, int rounds,
+                                               ctune_run_result *results);
 
 #endif

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void ctune_text_init(ctune_text *text) { memset(text, 0, sizeof *text); }
+void ctune_text_init(ctune_text *text) {
+    memset(text, 0, sizeof *text);
+}
 
 void ctune_text_clear(ctune_text *text) {
     free(text->data);
@@ -81,7 +83,9 @@ void ctune_text_line(ctune_text *text, const char *format, ...) {
     ctune_text_append_n(text, "\n", 1);
 }
 
-const char *ctune_text_get(const ctune_text *text) { return text->data != NULL ? text->data : ""; }
+const char *ctune_text_get(const ctune_text *text) {
+    return text->data != NULL ? text->data : "";
+}
 
 ctune_status ctune_file_read(ctune_ctx *ctx, const char *path, ctune_text *out) {
     int fd = strcmp(path, "-") == 0 ? dup(0) : open(path, O_RDONLY | O_CLOEXEC);

@@ -26,9 +26,11 @@ void ctune_text_line(ctune_text *text, const char *format, ...) CTUNE_PRINTF(2, 
 /* Never NULL. */
 const char *ctune_text_get(const ctune_text *text);
 
-/* Whole file into text (appended). EENV with the reason when it cannot be read. "-" is standard input. */
+/* Whole file into text (appended). EENV with the reason when it cannot be read. "-" is standard
+ * input. */
 CTUNE_MUST_USE ctune_status ctune_file_read(ctune_ctx *ctx, const char *path, ctune_text *out);
-/* Write through a temporary file in the same folder and rename: the old file or the new one, never half. */
+/* Write through a temporary file in the same folder and rename: the old file or the new one, never
+ * half. */
 CTUNE_MUST_USE ctune_status ctune_file_write(ctune_ctx *ctx, const char *path, const char *bytes,
                                              size_t n_bytes);
 

@@ -13,7 +13,7 @@ typedef REAL real;
 
 /* ---- products -------------------------------------------------------------------------------- */
 void product_nn(int m, int n, int k, real a[m][k], real b[k][n], real c[m][n]) {
-#pragma tune sizes(m=192, n=256, k=224)
+#pragma tune sizes(m = 192, n = 256, k = 224)
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
             c[i][j] = 0;
@@ -23,7 +23,7 @@ void product_nn(int m, int n, int k, real a[m][k], real b[k][n], real c[m][n]) {
 }
 
 void product_nt(int m, int n, int k, real a[m][k], real b[n][k], real c[m][n]) {
-#pragma tune sizes(m=160, n=192, k=256)
+#pragma tune sizes(m = 160, n = 192, k = 256)
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
             for (int p = 0; p < k; p++)
@@ -31,7 +31,7 @@ void product_nt(int m, int n, int k, real a[m][k], real b[n][k], real c[m][n]) {
 }
 
 void product_tn(int m, int n, int k, real a[k][m], real b[k][n], real c[m][n]) {
-#pragma tune sizes(m=256, n=160, k=192)
+#pragma tune sizes(m = 256, n = 160, k = 192)
     for (int p = 0; p < k; p++)
         for (int i = 0; i < m; i++)
             for (int j = 0; j < n; j++)
@@ -39,7 +39,7 @@ void product_tn(int m, int n, int k, real a[k][m], real b[k][n], real c[m][n]) {
 }
 
 void product_tt(int m, int n, int k, real a[k][m], real b[n][k], real c[m][n]) {
-#pragma tune sizes(m=200, n=200, k=200)
+#pragma tune sizes(m = 200, n = 200, k = 200)
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
             for (int p = 0; p < k; p++)
@@ -47,7 +47,7 @@ void product_tt(int m, int n, int k, real a[k][m], real b[n][k], real c[m][n]) {
 }
 
 void product_panel(int m, int n, int k, real alpha, real a[m][k], real b[k][n], real c[m][n]) {
-#pragma tune sizes(m=1024, n=24, k=48)
+#pragma tune sizes(m = 1024, n = 24, k = 48)
     for (int i = 0; i < m; i++)
         for (int p = 0; p < k; p++)
             for (int j = 0; j < n; j++)
@@ -55,7 +55,7 @@ void product_panel(int m, int n, int k, real alpha, real a[m][k], real b[k][n], 
 }
 
 void product_lower(int n, int k, real a[n][k], real c[n][n]) {
-#pragma tune sizes(n=240, k=200)
+#pragma tune sizes(n = 240, k = 200)
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++)
             for (int p = 0; p < k; p++)
@@ -63,7 +63,7 @@ void product_lower(int n, int k, real a[n][k], real c[n][n]) {
 }
 
 void product_i32(int m, int n, int k, int a[m][k], int b[k][n], int c[m][n]) {
-#pragma tune sizes(m=192, n=192, k=192)
+#pragma tune sizes(m = 192, n = 192, k = 192)
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
             for (int p = 0; p < k; p++)
@@ -71,7 +71,7 @@ void product_i32(int m, int n, int k, int a[m][k], int b[k][n], int c[m][n]) {
 }
 
 void contraction(int a, int b, int c, int d, real x[a][c][d], real y[b][d][c], real z[a][b]) {
-#pragma tune sizes(a=96, b=96, c=24, d=32)
+#pragma tune sizes(a = 96, b = 96, c = 24, d = 32)
     for (int i = 0; i < a; i++)
         for (int j = 0; j < b; j++)
             for (int k = 0; k < c; k++)
@@ -80,7 +80,7 @@ void contraction(int a, int b, int c, int d, real x[a][c][d], real y[b][d][c], r
 }
 
 void batched(int s, int n, real a[s][n][n], real b[s][n][n], real c[s][n][n]) {
-#pragma tune sizes(s=96, n=32)
+#pragma tune sizes(s = 96, n = 32)
     for (int t = 0; t < s; t++)
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++)
@@ -89,7 +89,7 @@ void batched(int s, int n, real a[s][n][n], real b[s][n][n], real c[s][n][n]) {
 }
 
 void chain_two(int n, real a[n][n], real b[n][n], real c[n][n], real t[n][n], real d[n][n]) {
-#pragma tune sizes(n=144)
+#pragma tune sizes(n = 144)
     {
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++) {
@@ -106,21 +106,21 @@ void chain_two(int n, real a[n][n], real b[n][n], real c[n][n], real t[n][n], re
 
 /* ---- matrix and vector ----------------------------------------------------------------------- */
 void matvec(int m, int n, real a[m][n], real x[n], real y[m]) {
-#pragma tune sizes(m=600, n=700)
+#pragma tune sizes(m = 600, n = 700)
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
             y[i] += a[i][j] * x[j];
 }
 
 void matvec_t(int m, int n, real a[m][n], real x[m], real y[n]) {
-#pragma tune sizes(m=700, n=600)
+#pragma tune sizes(m = 700, n = 600)
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++)
             y[j] += a[i][j] * x[i];
 }
 
 void matvec_two(int n, real a[n][n], real x[n], real y[n], real u[n], real v[n]) {
-#pragma tune sizes(n=500)
+#pragma tune sizes(n = 500)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             u[i] += a[i][j] * x[j];
@@ -129,14 +129,14 @@ void matvec_two(int n, real a[n][n], real x[n], real y[n], real u[n], real v[n])
 }
 
 void outer(int m, int n, real a[m][n], real u[m], real v[n], real w[m], real z[n]) {
-#pragma tune sizes(m=512, n=640)
+#pragma tune sizes(m = 512, n = 640)
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
             a[i][j] += u[i] * v[j] + w[i] * z[j];
 }
 
 void solve_many(int n, int m, real l[n][n], real b[n][m]) {
-#pragma tune sizes(n=120, m=160)
+#pragma tune sizes(n = 120, m = 160)
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
             for (int j = 0; j < m; j++)
@@ -144,7 +144,7 @@ void solve_many(int n, int m, real l[n][n], real b[n][m]) {
 }
 
 void power_sums(int n, int m, real a[n][m], real mean[m], real square[m]) {
-#pragma tune sizes(n=400, m=500)
+#pragma tune sizes(n = 400, m = 500)
     for (int j = 0; j < m; j++) {
         mean[j] = 0;
         square[j] = 0;
@@ -156,7 +156,7 @@ void power_sums(int n, int m, real a[n][m], real mean[m], real square[m]) {
 }
 
 void distances(int n, int m, int d, real x[n][d], real y[m][d], real r[n][m]) {
-#pragma tune sizes(n=160, m=180, d=32)
+#pragma tune sizes(n = 160, m = 180, d = 32)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < m; j++) {
             real s = 0;
@@ -168,7 +168,7 @@ void distances(int n, int m, int d, real x[n][d], real y[m][d], real r[n][m]) {
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 void conv1d(int n, int c, int k, int w, real x[n][c][w + 4], real f[k][c][5], real y[n][k][w]) {
-#pragma tune sizes(n=2, c=24, k=32, w=256)
+#pragma tune sizes(n = 2, c = 24, k = 32, w = 256)
     for (int i = 0; i < n; i++)
         for (int o = 0; o < k; o++)
             for (int q = 0; q < w; q++)
@@ -179,7 +179,7 @@ void conv1d(int n, int c, int k, int w, real x[n][c][w + 4], real f[k][c][5], re
 
 void conv_nhwc(int h, int w, int c, int k, real x[h + 2][w + 2][c], real f[3][3][c][k],
                real y[h][w][k]) {
-#pragma tune sizes(h=28, w=28, c=24, k=32)
+#pragma tune sizes(h = 28, w = 28, c = 24, k = 32)
     for (int p = 0; p < h; p++)
         for (int q = 0; q < w; q++)
             for (int r = 0; r < 3; r++)
@@ -191,7 +191,7 @@ void conv_nhwc(int h, int w, int c, int k, real x[h + 2][w + 2][c], real f[3][3]
 
 void conv_5x5(int k, int c, int h, int w, real x[c][h + 4][w + 4], real f[k][c][5][5],
               real y[k][h][w]) {
-#pragma tune sizes(k=16, c=12, h=32, w=40)
+#pragma tune sizes(k = 16, c = 12, h = 32, w = 40)
     for (int o = 0; o < k; o++)
         for (int p = 0; p < h; p++)
             for (int q = 0; q < w; q++)
@@ -202,7 +202,7 @@ void conv_5x5(int k, int c, int h, int w, real x[c][h + 4][w + 4], real f[k][c][
 }
 
 void filter_2d(int h, int w, real x[h + 6][w + 6], real f[7][7], real y[h][w]) {
-#pragma tune sizes(h=160, w=200)
+#pragma tune sizes(h = 160, w = 200)
     for (int p = 0; p < h; p++)
         for (int q = 0; q < w; q++) {
             real s = 0;
@@ -214,7 +214,7 @@ void filter_2d(int h, int w, real x[h + 6][w + 6], real f[7][7], real y[h][w]) {
 }
 
 void pool_mean(int c, int h, int w, real x[c][2 * h][2 * w], real y[c][h][w]) {
-#pragma tune sizes(c=32, h=40, w=48)
+#pragma tune sizes(c = 32, h = 40, w = 48)
     for (int d = 0; d < c; d++)
         for (int p = 0; p < h; p++)
             for (int q = 0; q < w; q++)
@@ -224,7 +224,7 @@ void pool_mean(int c, int h, int w, real x[c][2 * h][2 * w], real y[c][h][w]) {
 
 /* ---- stencils -------------------------------------------------------------------------------- */
 void smooth_1d(int steps, int n, real a[n], real b[n]) {
-#pragma tune sizes(steps=64, n=3000)
+#pragma tune sizes(steps = 64, n = 3000)
     for (int t = 0; t < steps; t++) {
         for (int i = 2; i < n - 2; i++)
             b[i] = (real)0.2 * (a[i - 2] + a[i - 1] + a[i] + a[i + 1] + a[i + 2]);
@@ -234,7 +234,7 @@ void smooth_1d(int steps, int n, real a[n], real b[n]) {
 }
 
 void smooth_2d(int h, int w, real a[h][w], real b[h][w]) {
-#pragma tune sizes(h=600, w=700)
+#pragma tune sizes(h = 600, w = 700)
     for (int i = 1; i < h - 1; i++)
         for (int j = 1; j < w - 1; j++)
             b[i][j] = (real)0.125 * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1]) +
@@ -242,13 +242,12 @@ void smooth_2d(int h, int w, real a[h][w], real b[h][w]) {
 }
 
 void box_2d(int steps, int n, real a[n][n], real b[n][n]) {
-#pragma tune sizes(steps=8, n=220)
+#pragma tune sizes(steps = 8, n = 220)
     for (int t = 0; t < steps; t++) {
         for (int i = 1; i < n - 1; i++)
             for (int j = 1; j < n - 1; j++)
-                b[i][j] = (a[i - 1][j - 1] + a[i - 1][j] + a[i - 1][j + 1] + a[i][j - 1] +
-                           a[i][j] + a[i][j + 1] + a[i + 1][j - 1] + a[i + 1][j] +
-                           a[i + 1][j + 1]) /
+                b[i][j] = (a[i - 1][j - 1] + a[i - 1][j] + a[i - 1][j + 1] + a[i][j - 1] + a[i][j] +
+                           a[i][j + 1] + a[i + 1][j - 1] + a[i + 1][j] + a[i + 1][j + 1]) /
                           9;
         for (int i = 1; i < n - 1; i++)
             for (int j = 1; j < n - 1; j++)
@@ -257,7 +256,7 @@ void box_2d(int steps, int n, real a[n][n], real b[n][n]) {
 }
 
 void laplace_3d(int n, real a[n][n][n], real b[n][n][n]) {
-#pragma tune sizes(n=72)
+#pragma tune sizes(n = 72)
     for (int i = 1; i < n - 1; i++)
         for (int j = 1; j < n - 1; j++)
             for (int k = 1; k < n - 1; k++)
@@ -266,30 +265,30 @@ void laplace_3d(int n, real a[n][n][n], real b[n][n][n]) {
 }
 
 void relax_in_place(int steps, int n, real a[n][n], real f[n][n]) {
-#pragma tune sizes(steps=8, n=200)
+#pragma tune sizes(steps = 8, n = 200)
     for (int t = 0; t < steps; t++)
         for (int i = 1; i < n - 1; i++)
             for (int j = 1; j < n - 1; j++)
-                a[i][j] = (real)0.25 * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1] -
-                                        f[i][j]);
+                a[i][j] =
+                    (real)0.25 * (a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1] - f[i][j]);
 }
 
 void sweep_rows(int n, int m, real a[n][m], real c[n][m]) {
-#pragma tune sizes(n=400, m=400)
+#pragma tune sizes(n = 400, m = 400)
     for (int i = 0; i < n; i++)
         for (int j = 1; j < m; j++)
             a[i][j] = a[i][j] - a[i][j - 1] * c[i][j];
 }
 
 void sweep_columns(int n, int m, real a[n][m], real c[n][m]) {
-#pragma tune sizes(n=400, m=400)
+#pragma tune sizes(n = 400, m = 400)
     for (int j = 0; j < m; j++)
         for (int i = 1; i < n; i++)
             a[i][j] = a[i][j] - a[i - 1][j] * c[i][j];
 }
 
 void waves(int n, real p[n][n], real q[n][n], real v[n][n]) {
-#pragma tune sizes(n=420)
+#pragma tune sizes(n = 420)
     for (int i = 2; i < n - 2; i++)
         for (int j = 2; j < n - 2; j++)
             q[i][j] = 2 * p[i][j] - q[i][j] +
@@ -301,14 +300,14 @@ void waves(int n, real p[n][n], real q[n][n], real v[n][n]) {
 
 /* ---- element by element, and across ---------------------------------------------------------- */
 void transpose(int n, int m, real a[n][m], real b[m][n]) {
-#pragma tune sizes(n=700, m=600)
+#pragma tune sizes(n = 700, m = 600)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < m; j++)
             b[j][i] = a[i][j];
 }
 
 void permute(int a, int b, int c, real x[a][b][c], real y[c][a][b]) {
-#pragma tune sizes(a=60, b=70, c=80)
+#pragma tune sizes(a = 60, b = 70, c = 80)
     for (int i = 0; i < a; i++)
         for (int j = 0; j < b; j++)
             for (int k = 0; k < c; k++)
@@ -316,7 +315,7 @@ void permute(int a, int b, int c, real x[a][b][c], real y[c][a][b]) {
 }
 
 void activate(int n, int m, real x[n][m], real b[m], real y[n][m]) {
-#pragma tune sizes(n=300, m=512)
+#pragma tune sizes(n = 300, m = 512)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < m; j++) {
             real v = x[i][j] + b[j];
@@ -325,7 +324,7 @@ void activate(int n, int m, real x[n][m], real b[m], real y[n][m]) {
 }
 
 void normalise(int n, int m, real x[n][m], real g[m], real s[n], real y[n][m]) {
-#pragma tune sizes(n=256, m=384)
+#pragma tune sizes(n = 256, m = 384)
     for (int i = 0; i < n; i++) {
         s[i] = 0;
         for (int j = 0; j < m; j++)
@@ -336,7 +335,7 @@ void normalise(int n, int m, real x[n][m], real g[m], real s[n], real y[n][m]) {
 }
 
 void row_max(int n, int m, real x[n][m], real top[n]) {
-#pragma tune sizes(n=500, m=600)
+#pragma tune sizes(n = 500, m = 600)
     for (int i = 0; i < n; i++) {
         top[i] = x[i][0];
         for (int j = 1; j < m; j++)
@@ -345,7 +344,7 @@ void row_max(int n, int m, real x[n][m], real top[n]) {
 }
 
 void shortest(int n, real d[n][n], real e[n][n], real r[n][n]) {
-#pragma tune sizes(n=140)
+#pragma tune sizes(n = 140)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             for (int k = 0; k < n; k++)
@@ -353,17 +352,19 @@ void shortest(int n, real d[n][n], real e[n][n], real r[n][n]) {
 }
 
 void polynomial(int n, int m, real x[n][m], real y[n][m]) {
-#pragma tune sizes(n=300, m=400)
+#pragma tune sizes(n = 300, m = 400)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < m; j++) {
             real v = x[i][j];
-            y[i][j] = (((((real)0.01 * v + (real)0.2) * v - (real)0.3) * v + (real)0.4) * v -
-                       (real)0.5) * v + 1;
+            y[i][j] =
+                (((((real)0.01 * v + (real)0.2) * v - (real)0.3) * v + (real)0.4) * v - (real)0.5) *
+                    v +
+                1;
         }
 }
 
 void forces(int n, real x[n], real y[n], real fx[n], real fy[n]) {
-#pragma tune sizes(n=600)
+#pragma tune sizes(n = 600)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             real dx = x[j] - x[i], dy = y[j] - y[i];
@@ -374,14 +375,14 @@ void forces(int n, real x[n], real y[n], real fx[n], real fy[n]) {
 }
 
 void blend_u8(int h, int w, uint8_t a[h][w], uint8_t b[h][w], uint8_t m[h][w], uint8_t o[h][w]) {
-#pragma tune sizes(h=500, w=640)
+#pragma tune sizes(h = 500, w = 640)
     for (int i = 0; i < h; i++)
         for (int j = 0; j < w; j++)
             o[i][j] = (uint8_t)((a[i][j] * m[i][j] + b[i][j] * (255 - m[i][j]) + 127) / 255);
 }
 
 void differences(int n, int m, real a[n][m], real gx[n][m], real gy[n][m], real e[n][m]) {
-#pragma tune sizes(n=300, m=360)
+#pragma tune sizes(n = 300, m = 360)
     {
         for (int i = 0; i < n; i++)
             for (int j = 0; j < m - 1; j++)

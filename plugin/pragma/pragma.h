@@ -37,8 +37,8 @@ typedef struct ctune_pragma {
     bool noalias;
     int n_assumes;
     const char *const *assumes; /* text of each condition; the extractor parses it */
-    const char *schedule; /* schedule("...") unescaped, or NULL */
-    double weight;        /* weight(x), default 1 */
+    const char *schedule;       /* schedule("...") unescaped, or NULL */
+    double weight;              /* weight(x), default 1 */
     bool off;
 } ctune_pragma;
 

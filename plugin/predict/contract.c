@@ -3,8 +3,8 @@
  *
  * Bit-identical tuned code must round where the original does. clang decides by the source's
  * expressions, always alike. GCC decides by cost rules of its own (a reduction may keep two
- * roundings on targets whose fused chains are slow), so the original is compiled to assembly and its
- * instructions are looked at: all fused, none fused, or a mixture, which is refused.
+ * roundings on targets whose fused chains are slow), so the original is compiled to assembly and
+ * its instructions are looked at: all fused, none fused, or a mixture, which is refused.
  */
 #include "plugin/predict/predict.h"
 
@@ -61,8 +61,8 @@ bool ctune_region_may_fuse(const ctune_region *region) {
         count_ops(stage->rhs, &n_products, &n_sums);
         count_ops(stage->guard, &n_products, &n_sums);
         n_products += is_float && stage->update == CTUNE_UPDATE_MUL;
-        n_sums += is_float &&
-                  (stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB);
+        n_sums +=
+            is_float && (stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB);
     }
     return found || (n_products > 0 && n_sums > 0);
 }
@@ -79,7 +79,8 @@ static bool is_float_op(const char *p, const char *stem) {
         return false;
     }
     p += strlen(stem);
-    return (p[0] == 's' || p[0] == 'p') && (p[1] == 's' || p[1] == 'd') && isspace((unsigned char)p[2]);
+    return (p[0] == 's' || p[0] == 'p') && (p[1] == 's' || p[1] == 'd') &&
+           isspace((unsigned char)p[2]);
 }
 
 ctune_contraction ctune_contraction_scan(const char *assembly) {
@@ -128,7 +129,8 @@ static ctune_status compile(ctune_ctx *ctx, const ctune_source *source, const ct
                             ctune_text *assembly) {
     char folder[PATH_MAX], c_path[PATH_MAX + 16], s_path[PATH_MAX + 16];
     const char *tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/ctune-XXXXXX", tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+    snprintf(folder, sizeof folder, "%s/ctune-XXXXXX",
+             tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
     if (mkdtemp(folder) == NULL) {
         return ctune_fail(ctx, CTUNE_EENV, "cannot make a folder %s", folder);
     }

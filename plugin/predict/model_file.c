@@ -17,7 +17,8 @@
 static bool self_folder(char *out, size_t size) {
     Dl_info info;
     char path[PATH_MAX];
-    /* dladdr names a program as it was called, which may be found on PATH; the kernel knows better */
+    /* dladdr names a program as it was called, which may be found on PATH; the kernel knows better
+     */
     bool is_library = dladdr((void *)(uintptr_t)&self_folder, &info) != 0 &&
                       info.dli_fname != NULL && strstr(info.dli_fname, ".so") != NULL;
     if (realpath(is_library ? info.dli_fname : "/proc/self/exe", path) == NULL) {
@@ -33,10 +34,9 @@ static bool self_folder(char *out, size_t size) {
 }
 
 ctune_status ctune_cost_model_find(ctune_ctx *ctx, const char *given, char *out, size_t size) {
-    static const char *const places[] = {"../share/ctune/models/cpu.model",
-                                         "../../share/ctune/models/cpu.model",
-                                         "../../../share/ctune/models/cpu.model",
-                                         "models/cpu.model"};
+    static const char *const places[] = {
+        "../share/ctune/models/cpu.model", "../../share/ctune/models/cpu.model",
+        "../../../share/ctune/models/cpu.model", "models/cpu.model"};
     const char *named = given != NULL ? given : getenv("CTUNE_MODEL");
     if (named != NULL && named[0] != '\0') {
         int n = snprintf(out, size, "%s", named);

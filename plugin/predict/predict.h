@@ -16,7 +16,8 @@
 /* ---- the model file -------------------------------------------------------------------------- */
 
 /* given, or $CTUNE_MODEL, or the one that lies with this program or library (share/ctune/models/
- * cpu.model, or models/cpu.model in a build tree). EENV when there is none; `given` is not checked. */
+ * cpu.model, or models/cpu.model in a build tree). EENV when there is none; `given` is not checked.
+ */
 CTUNE_MUST_USE ctune_status ctune_cost_model_find(ctune_ctx *ctx, const char *given, char *out,
                                                   size_t size);
 /* Found, read and checked against this ctune's features. Owner of *out: caller. */
@@ -38,7 +39,8 @@ void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row);
 /* ---- choice ---------------------------------------------------------------------------------- */
 
 /*
- * A ctune_transform_predict (plugin/transform/transform.h): the schedule for a region's first sizes.
+ * A ctune_transform_predict (plugin/transform/transform.h): the schedule for a region's first
+ * sizes.
  *
  * user      const ctune_forest *, NULL: by the analytic estimate alone
  * schedule  appended to; stays empty when nothing is expected to beat the original
@@ -51,7 +53,8 @@ CTUNE_MUST_USE ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user,
 /* ---- rounding of the original ---------------------------------------------------------------- */
 typedef enum ctune_contraction {
     CTUNE_CONTRACTS_NEVER,  /* no product is fused with a sum: tuned code must round them, too */
-    CTUNE_CONTRACTS_ALWAYS, /* each is, or none occurs, or it is the source's own business (clang) */
+    CTUNE_CONTRACTS_ALWAYS, /* each is, or none occurs, or it is the source's own business (clang)
+                             */
     CTUNE_CONTRACTS_SOME
 } ctune_contraction;
 

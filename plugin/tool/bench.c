@@ -17,7 +17,8 @@
 static ctune_status measure_original(ctune_ctx *ctx, ctune_bench *b, const char *runner_path,
                                      const char *unit, ctune_run_result *result) {
     char folder[PATH_MAX]; /* several benches may be open at once */
-    int n = snprintf(folder, sizeof folder, "%s/%.64s-XXXXXX", ctune_workdir_path(), b->region->name);
+    int n =
+        snprintf(folder, sizeof folder, "%s/%.64s-XXXXXX", ctune_workdir_path(), b->region->name);
     if (n < 0 || (size_t)n >= sizeof folder || mkdtemp(folder) == NULL) {
         return ctune_fail(ctx, CTUNE_EENV, "cannot make a working folder '%s': %s", folder,
                           strerror(errno));

@@ -54,8 +54,8 @@ static ctune_status run_entry(ctune_ctx *ctx, const ctune_bench *bench,
     return status;
 }
 
-/* The sizes that the entry was tuned for, whether the clause lists them or not; the clause's first when
- * they are not the region's. */
+/* The sizes that the entry was tuned for, whether the clause lists them or not; the clause's first
+ * when they are not the region's. */
 static ctune_status sized_of(ctune_ctx *ctx, const ctune_region *region,
                              const ctune_lock_entry *entry, ctune_sized *out) {
     int64_t params[CTUNE_RUN_MAX_PARAMS];

@@ -29,9 +29,8 @@ static ctune_status sample(ctune_ctx *ctx, const ctune_options *options, ctune_j
                                    .progress = ctune_progress_update,
                                    .progress_user = &progress};
     ctune_measurer measurer = {job->measure, ctune_measure_submit, ctune_measure_collect};
-    ctune_status status =
-        ctune_engine_run(ctx, job->space, &job->bench.source->machine, &measurer, &engine,
-                         job->bench.original_ns, result);
+    ctune_status status = ctune_engine_run(ctx, job->space, &job->bench.source->machine, &measurer,
+                                           &engine, job->bench.original_ns, result);
     int n_random = result->n_trials;
     if (status == CTUNE_OK && ctune_signal_get() == 0) {
         engine.strategy = CTUNE_STRATEGY_ANNEAL;
@@ -79,8 +78,8 @@ static ctune_status collect_region(ctune_ctx *ctx, const ctune_options *options,
     return status;
 }
 
-static int collect_regions(ctune_ctx *ctx, const ctune_options *options,
-                           const ctune_source *source, ctune_history *history) {
+static int collect_regions(ctune_ctx *ctx, const ctune_options *options, const ctune_source *source,
+                           ctune_history *history) {
     int code = CTUNE_EXIT_OK;
     for (int i = 0; i < source->unit->n_regions && ctune_signal_get() == 0; i++) {
         ctune_region *region = source->unit->regions[i].region;

@@ -113,9 +113,8 @@ static ctune_status load_data(ctune_ctx *ctx, job *j, int n_files, const char *c
 
 static void print_counts(const job *j, FILE *file) {
     const ctune_learn_counts *c = &j->counts;
-    fprintf(file, "%lld records: %lld rows (%lld failed) in %d tasks",
-            (long long)c->n_records, (long long)c->n_rows, (long long)c->n_failed,
-            j->data.n_tasks);
+    fprintf(file, "%lld records: %lld rows (%lld failed) in %d tasks", (long long)c->n_records,
+            (long long)c->n_rows, (long long)c->n_failed, j->data.n_tasks);
     if (c->n_replaced + c->n_wrong + c->n_no_te + c->n_illegal > 0) {
         fprintf(file,
                 "; not used: %lld measured twice, %lld with other results, %lld without a readable "
@@ -132,8 +131,8 @@ static bool is_without(const job *j, const char *kernel) {
     const char *list = j->options->without;
     bool has_prefix = strncmp(kernel, prefix, sizeof prefix - 1) == 0;
     return ctune_list_has(list, kernel, strlen(kernel)) ||
-           (has_prefix && ctune_list_has(list, kernel + sizeof prefix - 1,
-                                   strlen(kernel + sizeof prefix - 1)));
+           (has_prefix &&
+            ctune_list_has(list, kernel + sizeof prefix - 1, strlen(kernel + sizeof prefix - 1)));
 }
 
 /* ---- train ----------------------------------------------------------------------------------- */
@@ -226,9 +225,9 @@ static ctune_status train(ctune_ctx *ctx, job *j) {
     }
     if (status == CTUNE_OK) {
         ctune_forest_print(forest, &text);
-        status = text.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
-                             : ctune_file_write(ctx, j->options->output, ctune_text_get(&text),
-                                                text.len);
+        status = text.failed
+                     ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                     : ctune_file_write(ctx, j->options->output, ctune_text_get(&text), text.len);
     }
     if (status == CTUNE_OK) {
         print_counts(j, stdout);
@@ -318,8 +317,8 @@ static ctune_status eval_left_out(ctune_ctx *ctx, job *j) {
     for (int i = 0; i < j->data.n_tasks; i++) {
         n_kernels += is_first_of_kernel(j, i);
     }
-    int n_folds = j->options->folds > 0 && j->options->folds < n_kernels ? (int)j->options->folds
-                                                                         : n_kernels;
+    int n_folds =
+        j->options->folds > 0 && j->options->folds < n_kernels ? (int)j->options->folds : n_kernels;
     ctune_status status = CTUNE_OK;
     for (int f = 0; f < n_folds && status == CTUNE_OK && ctune_signal_get() == 0; f++) {
         status = score_left_out(ctx, j, f, n_folds);
@@ -423,8 +422,8 @@ static ctune_status replay(ctune_ctx *ctx, job *j) {
     ctune_forest *global = NULL;
     const char *kernel = NULL; /* that global leaves out */
     FILE *file = j->options->output != NULL ? fopen(j->options->output, "w") : NULL;
-    int *trials = calloc((size_t)j->data.n_tasks * CTUNE_N_REPLAYS * REPLAY_SEEDS + 1,
-                         sizeof *trials);
+    int *trials =
+        calloc((size_t)j->data.n_tasks * CTUNE_N_REPLAYS * REPLAY_SEEDS + 1, sizeof *trials);
     ctune_replay r = {.data = &j->data, .gbt = &local, .batch = REPLAY_BATCH, .epsilon = 0.05};
     ctune_status status = find_estimate(ctx, j, &r.estimate_column);
     int n = 0, n_good = 0, wanted = j->options->samples > 0 ? (int)j->options->samples : 32;
@@ -432,7 +431,8 @@ static ctune_status replay(ctune_ctx *ctx, job *j) {
         n_good += j->data.task[i].n_rows >= REPLAY_MIN_ROWS && isfinite(j->data.task[i].best_ns);
     }
     int stride = n_good > wanted ? n_good / wanted : 1, ordinal = 0;
-    for (int i = 0; i < j->data.n_tasks && status == CTUNE_OK && trials != NULL && n < wanted; i++) {
+    for (int i = 0; i < j->data.n_tasks && status == CTUNE_OK && trials != NULL && n < wanted;
+         i++) {
         const ctune_dataset_task *t = &j->data.task[i];
         if (t->n_rows < REPLAY_MIN_ROWS || !isfinite(t->best_ns) || ordinal++ % stride != 0) {
             continue;
@@ -467,8 +467,8 @@ static ctune_status replay(ctune_ctx *ctx, job *j) {
 
 /* ---- info ------------------------------------------------------------------------------------ */
 static void print_info(const char *path, const ctune_forest *f) {
-    printf("%s: %s, %d trees, %d nodes, features of version %d (this ctune: %d), %d columns:",
-           path, f->objective, f->n_trees, f->n_nodes, f->feature_version, CTUNE_FEATURE_VERSION,
+    printf("%s: %s, %d trees, %d nodes, features of version %d (this ctune: %d), %d columns:", path,
+           f->objective, f->n_trees, f->n_nodes, f->feature_version, CTUNE_FEATURE_VERSION,
            f->n_features);
     for (int g = 0; g < CTUNE_N_FEATURE_GROUPS; g++) {
         if (f->feature_groups & (1u << g)) {

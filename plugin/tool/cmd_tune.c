@@ -100,16 +100,14 @@ static ctune_status add_file(ctune_ctx *ctx, ctune_tune *t, const char *name) {
     for (int i = 0; i < source->unit->n_regions && status == CTUNE_OK; i++) {
         const ctune_unit_region *r = &source->unit->regions[i];
         if (r->region == NULL) {
-            t->code = ctune_exit_worse(t->code,
-                                       r->pragma.off ? CTUNE_EXIT_OK : CTUNE_EXIT_REFUSED);
+            t->code = ctune_exit_worse(t->code, r->pragma.off ? CTUNE_EXIT_OK : CTUNE_EXIT_REFUSED);
             if (options->json) {
                 print_refused_json(source, i);
             }
         } else if (ctune_region_is_wanted(options, r->region)) {
             n_wanted++;
-            status = options->sizes != NULL
-                         ? ctune_region_set_sizes(ctx, options->sizes, r->region)
-                         : CTUNE_OK;
+            status = options->sizes != NULL ? ctune_region_set_sizes(ctx, options->sizes, r->region)
+                                            : CTUNE_OK;
             if (status == CTUNE_OK) {
                 status = add_region(ctx, t, &profile, i_file, i);
             }
@@ -169,12 +167,12 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
                      ctune_status status) {
     const ctune_source *source = &t->files[nest->i_file].source;
     if (status == CTUNE_EREFUSED) {
-        ctune_diag_send(
-            ctx, &(ctune_diag){.severity = CTUNE_REMARK,
-                               .file = source->file,
-                               .line = source->unit->regions[nest->i_region].region->line,
-                               .code = "not-tuned",
-                               .text = ctx->error});
+        ctune_diag_send(ctx,
+                        &(ctune_diag){.severity = CTUNE_REMARK,
+                                      .file = source->file,
+                                      .line = source->unit->regions[nest->i_region].region->line,
+                                      .code = "not-tuned",
+                                      .text = ctx->error});
     } else if (ctune_signal_get() == 0) {
         ctune_report(ctx, status);
     }

@@ -36,7 +36,8 @@ bool ctune_final_add(ctune_ctx *ctx, const ctune_bench *bench, const char *sched
     return ok;
 }
 
-static int final_rounds(const ctune_options *options, const ctune_bench *bench, const ctune_final *f) {
+static int final_rounds(const ctune_options *options, const ctune_bench *bench,
+                        const ctune_final *f) {
     if (options->rounds > 0) {
         return (int)options->rounds;
     }
@@ -48,8 +49,8 @@ static int final_rounds(const ctune_options *options, const ctune_bench *bench, 
     return rounds < 3 ? 3 : rounds > 25 ? 25 : (int)rounds;
 }
 
-static ctune_status run(ctune_ctx *ctx, const ctune_options *options,
-                              const ctune_bench *bench, ctune_final *f, ctune_outcome *out) {
+static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,
+                        ctune_final *f, ctune_outcome *out) {
     const char *units[CTUNE_MAX_FINALISTS], *names[CTUNE_MAX_FINALISTS];
     ctune_run_result results[CTUNE_MAX_FINALISTS];
     for (int i = 0; i < f->n; i++) {
@@ -89,8 +90,8 @@ static ctune_status run(ctune_ctx *ctx, const ctune_options *options,
     return CTUNE_OK;
 }
 
-ctune_status ctune_final_run(ctune_ctx *ctx, const ctune_options *options,
-                             const ctune_bench *bench, ctune_final *f, ctune_outcome *out) {
+ctune_status ctune_final_run(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,
+                             ctune_final *f, ctune_outcome *out) {
     out->schedule = strdup("");
     out->is_original = true;
     out->tuned_ns = out->original_ns;

@@ -12,9 +12,8 @@ ctune_status ctune_job_open(ctune_ctx *ctx, const ctune_options *options,
     memset(out, 0, sizeof *out);
     ctune_text_init(&out->te);
     ctune_status status = ctune_sized_get(ctx, region, which, &out->sized);
-    return status == CTUNE_OK
-               ? ctune_bench_create(ctx, source, &out->sized, options, &out->bench)
-               : status;
+    return status == CTUNE_OK ? ctune_bench_create(ctx, source, &out->sized, options, &out->bench)
+                              : status;
 }
 
 static ctune_status make_measure(ctune_ctx *ctx, const ctune_options *options,
@@ -39,13 +38,12 @@ static ctune_status make_measure(ctune_ctx *ctx, const ctune_options *options,
     return ctune_known_load(ctx, history, m->record.workload, bench->source->key, &job->known);
 }
 
-ctune_status ctune_job_prepare(ctune_ctx *ctx, const ctune_options *options,
-                               ctune_history *history, ctune_job *job) {
+ctune_status ctune_job_prepare(ctune_ctx *ctx, const ctune_options *options, ctune_history *history,
+                               ctune_job *job) {
     const ctune_bench *bench = &job->bench;
     ctune_space_options space_options = bench->source->space;
     space_options.openmp = space_options.openmp && !bench->region->serial;
-    ctune_status status =
-        ctune_space_create(ctx, bench->program, &space_options, &job->space);
+    ctune_status status = ctune_space_create(ctx, bench->program, &space_options, &job->space);
     if (status == CTUNE_OK) {
         status = ctune_rounding_choose(ctx, bench, job->space);
     }

@@ -41,8 +41,10 @@ static const ctune_command commands[] = {
      "ranks by the analytic\nestimate: what a model has to beat."},
     {"record", ctune_cmd_record, 1u << 8, "-- PROGRAM ARGS... | CAPTURE...",
      "run a program that was built to record its sizes, and keep them for tune",
-     "The program was built by a plugin in mode=record or from the output of `ctune apply --record`. "
-     "Exits as the program does.\nCAPTURE is a file that the program wrote with CTUNE_RECORD=CAPTURE "
+     "The program was built by a plugin in mode=record or from the output of `ctune apply "
+     "--record`. "
+     "Exits as the program does.\nCAPTURE is a file that the program wrote with "
+     "CTUNE_RECORD=CAPTURE "
      "in its environment."},
     {"import", ctune_cmd_import, 1u << 9, "FILE|-... [--history FILE]",
      "records from elsewhere into the history",

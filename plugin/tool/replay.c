@@ -116,9 +116,9 @@ static ctune_status open(ctune_ctx *ctx, const ctune_replay *in, replay *r) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     const ctune_forest *global = in->strategy == CTUNE_REPLAY_TRANSFER ? in->global : NULL;
-    return uses_model(r) ? ctune_gbt_model_create(ctx, global, in->data->n_features, in->gbt,
-                                                  &r->model)
-                         : CTUNE_OK;
+    return uses_model(r)
+               ? ctune_gbt_model_create(ctx, global, in->data->n_features, in->gbt, &r->model)
+               : CTUNE_OK;
 }
 
 ctune_status ctune_replay_run(ctune_ctx *ctx, const ctune_replay *in, float *curve) {

@@ -1,10 +1,11 @@
 /*
  * Does the compiler round the original's products where it would fuse the tuned code's?
  *
- * GCC contracts a*b+c by cost rules of its own: a scalar reduction may keep two roundings while vectors are
- * fused. In strict mode tuned code must round as the original does, so a few seeds are run both ways against it; when only
- * rounded products agree, the program's forms all round (round_products in its schedules). clang contracts by
- * the source's expressions, always in the same way: nothing is tried.
+ * GCC contracts a*b+c by cost rules of its own: a scalar reduction may keep two roundings while
+ * vectors are fused. In strict mode tuned code must round as the original does, so a few seeds are
+ * run both ways against it; when only rounded products agree, the program's forms all round
+ * (round_products in its schedules). clang contracts by the source's expressions, always in the
+ * same way: nothing is tried.
  */
 #include "plugin/tool/tool.h"
 
@@ -14,8 +15,9 @@
 enum { MAX_SEEDS = 6 };
 
 /* How many of the seeds give the original's bits. */
-static ctune_status count_agreeing(ctune_ctx *ctx, const ctune_bench *bench, const ctune_space *space,
-                                   const ctune_point *seeds, int n_seeds, int *n_ok) {
+static ctune_status count_agreeing(ctune_ctx *ctx, const ctune_bench *bench,
+                                   const ctune_space *space, const ctune_point *seeds, int n_seeds,
+                                   int *n_ok) {
     char *units[MAX_SEEDS], names[MAX_SEEDS][32];
     const char *name_of[MAX_SEEDS];
     ctune_run_result results[MAX_SEEDS];
@@ -49,7 +51,8 @@ static ctune_status count_agreeing(ctune_ctx *ctx, const ctune_bench *bench, con
     return status;
 }
 
-ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_bench *bench, const ctune_space *space) {
+ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_bench *bench,
+                                   const ctune_space *space) {
     if (bench->region->reassoc || strncmp(bench->source->target.compiler, "gcc", 3) != 0) {
         return CTUNE_OK;
     }

@@ -1,8 +1,9 @@
 /*
  * One search: see search.h.
  *
- * open: the original is measured, the space made, the model set up, the engine created with what the
- * history knows. step: the engine measures batches. finish: the best candidates meet the original.
+ * open: the original is measured, the space made, the model set up, the engine created with what
+ * the history knows. step: the engine measures batches. finish: the best candidates meet the
+ * original.
  */
 #include "plugin/tool/search.h"
 
@@ -158,7 +159,7 @@ double ctune_search_best_ns(const ctune_search *search) {
     double original_ns = search->job.bench.original_ns;
     const ctune_engine_result *r = &search->result;
     return r->n_best > 0 && r->best[0].result.best_ns < original_ns ? r->best[0].result.best_ns
-                                                                   : original_ns;
+                                                                    : original_ns;
 }
 
 double ctune_search_flops(const ctune_search *search) {
@@ -218,8 +219,8 @@ static void add_searched(ctune_ctx *ctx, const ctune_search *s, ctune_final *fin
 
 /* What the lock has now: it must not be lost to a shorter search. */
 static const char *incumbent_of(const ctune_lock *lock, const ctune_search *s) {
-    const ctune_lock_entry *entry = ctune_lock_find(lock, s->source->base, s->region->name,
-                                                    s->source->key, s->job.sized.text);
+    const ctune_lock_entry *entry =
+        ctune_lock_find(lock, s->source->base, s->region->name, s->source->key, s->job.sized.text);
     bool is_usable = entry != NULL && entry->workload == ctune_workload_key(s->region, NULL) &&
                      entry->schedule[0] != '\0';
     return is_usable ? entry->schedule : NULL;
@@ -282,8 +283,7 @@ ctune_status ctune_search_finish(ctune_ctx *ctx, ctune_search *search, const ctu
         status = finalists(ctx, search, lock, &final);
     }
     if (status == CTUNE_OK && !out->is_stopped) {
-        status =
-            ctune_final_run(ctx, search->shared->options, &search->job.bench, &final, out);
+        status = ctune_final_run(ctx, search->shared->options, &search->job.bench, &final, out);
         out->is_stopped = ctune_signal_get() != 0;
     }
     ctune_final_clear(&final);

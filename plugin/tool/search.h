@@ -30,7 +30,8 @@ CTUNE_MUST_USE ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_search
  * ends it, too. */
 CTUNE_MUST_USE ctune_status ctune_search_step(ctune_ctx *ctx, ctune_search *search, double slice_s,
                                               bool *is_over);
-double ctune_search_best_ns(const ctune_search *search); /* now; the original's when nothing beats it */
+double
+ctune_search_best_ns(const ctune_search *search); /* now; the original's when nothing beats it */
 double ctune_search_original_ns(const ctune_search *search);
 double ctune_search_flops(const ctune_search *search);
 uint64_t ctune_search_workload(const ctune_search *search); /* without sizes: equal = alike */

@@ -42,8 +42,8 @@ enum {
     X("CTUNE_MACHINE", "calibration of this machine; default "                                     \
                        "$XDG_CACHE_HOME/ctune/machine-CPU-ISA.txt; empty: none")                   \
     X("CTUNE_KEEP", "1: keep the working folder with the candidates' C and objects, and name it")  \
-    X("CTUNE_MODEL", "cost model; default share/ctune/models/cpu.model of the installation")         \
-    X("CTUNE_PLUGIN_DIR", "folder of the compiler plugins for `ctune cc` and `ctune flags`")         \
+    X("CTUNE_MODEL", "cost model; default share/ctune/models/cpu.model of the installation")       \
+    X("CTUNE_PLUGIN_DIR", "folder of the compiler plugins for `ctune cc` and `ctune flags`")       \
     X("TMPDIR", "where working folders are made; default /tmp")
 
 /* ---- options -------------------------------------------------------------------------------- */
@@ -121,7 +121,8 @@ CTUNE_MUST_USE ctune_status ctune_database_find(ctune_ctx *ctx, ctune_arena *are
 CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options,
                                               const char *file, ctune_source *out);
 
-/* "n=64,m=32" into the parameters of those names; the others keep theirs. text may be NULL. EUSAGE. */
+/* "n=64,m=32" into the parameters of those names; the others keep theirs. text may be NULL. EUSAGE.
+ */
 CTUNE_MUST_USE ctune_status ctune_region_set_sizes(ctune_ctx *ctx, const char *text,
                                                    ctune_region *region);
 /* Is the word, n bytes, in a list "a,b,c"? NULL: an empty list. */
@@ -153,7 +154,8 @@ CTUNE_MUST_USE ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_sourc
                                                const ctune_sized *sized,
                                                const ctune_options *options, ctune_bench *out);
 void ctune_bench_destroy(ctune_bench *bench);
-/* Sets bench->program->round_products when the compiler rounds the original's products (rounding.c). */
+/* Sets bench->program->round_products when the compiler rounds the original's products
+ * (rounding.c). */
 CTUNE_MUST_USE ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_bench *bench,
                                                   const ctune_space *space);
 /* Text of one candidate from a schedule's text. */
@@ -178,15 +180,15 @@ typedef struct ctune_outcome {
     double flops;                 /* per run, 0 = not countable */
     int n_trials, n_failed, n_known;
     double seconds;
-    bool is_bounded;  /* results within the bound of reassoc, not bitwise */
-    bool is_original; /* the original stays */
-    bool is_predicted; /* by the model, nothing was measured */
-    bool is_stopped;  /* by a signal: nothing was decided */
-    char *schedule;   /* owned; "" = original */
+    bool is_bounded;     /* results within the bound of reassoc, not bitwise */
+    bool is_original;    /* the original stays */
+    bool is_predicted;   /* by the model, nothing was measured */
+    bool is_stopped;     /* by a signal: nothing was decided */
+    char *schedule;      /* owned; "" = original */
     double incumbent_ns; /* median of the lock's entry in the final, 0 = there was none */
-    double model_share; /* of the search's time that went into the model, 0 to 1 */
+    double model_share;  /* of the search's time that went into the model, 0 to 1 */
     double model_accuracy, estimate_accuracy; /* see ctune_engine_result; NaN: no evidence */
-    const char *end;    /* why the search ended, static text */
+    const char *end;                          /* why the search ended, static text */
 } ctune_outcome;
 
 /* Times for people: "412 ms". */

@@ -17,7 +17,7 @@ typedef struct ctune_tune_file {
 typedef struct ctune_tune_nest {
     int i_file, i_region, which;
     const ctune_region *region; /* the unit's, or a copy of it with a recorded size (which is 0) */
-    double weight; /* of its time in the total */
+    double weight;              /* of its time in the total */
 } ctune_tune_nest;
 
 typedef struct ctune_tune {

@@ -58,8 +58,8 @@ static ctune_status find_measured(ctune_ctx *ctx, const ctune_source *source,
     ctune_status status = ctune_lock_read(ctx, source->lock_path, &lock);
     const ctune_lock_entry *entry =
         ctune_lock_find(&lock, source->base, region->name, source->key, sizes);
-    *found = entry != NULL && entry->tuned_ns > 0 &&
-             entry->workload == ctune_workload_key(region, NULL);
+    *found =
+        entry != NULL && entry->tuned_ns > 0 && entry->workload == ctune_workload_key(region, NULL);
     ctune_lock_clear(&lock);
     return status;
 }

@@ -82,9 +82,9 @@ static ctune_status open_all(ctune_ctx *ctx, ctune_tune *t, group *g) {
             }
         }
         g->search[i] = s;
-        status = ctune_tasks_add(ctx, &g->tasks, t->nests[g->first + i].weight,
-                                 ctune_search_original_ns(s), ctune_search_flops(s), group_id,
-                                 &task);
+        status =
+            ctune_tasks_add(ctx, &g->tasks, t->nests[g->first + i].weight,
+                            ctune_search_original_ns(s), ctune_search_flops(s), group_id, &task);
         if (status == CTUNE_OK) {
             g->nest_of[task] = g->first + i;
             g->search_of[task] = i;
@@ -170,7 +170,8 @@ ctune_status ctune_tune_search(ctune_ctx *ctx, ctune_tune *t) {
         }
         return CTUNE_OK;
     }
-    for (int i = 0; i < t->n_nests && status == CTUNE_OK && ctune_signal_get() == 0; i += MAX_OPEN) {
+    for (int i = 0; i < t->n_nests && status == CTUNE_OK && ctune_signal_get() == 0;
+         i += MAX_OPEN) {
         int left = t->n_nests - i;
         status = run_group(ctx, t, i, left < MAX_OPEN ? left : MAX_OPEN);
     }

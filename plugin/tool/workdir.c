@@ -167,6 +167,6 @@ ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t size) {
             return CTUNE_OK;
         }
     }
-    return ctune_fail(ctx, CTUNE_EENV,
-                      "no ctune-runner in %s or %s/%s; set CTUNE_RUNNER", self, self, CTUNE_LIBEXEC);
+    return ctune_fail(ctx, CTUNE_EENV, "no ctune-runner in %s or %s/%s; set CTUNE_RUNNER", self,
+                      self, CTUNE_LIBEXEC);
 }

@@ -15,8 +15,8 @@
  * - Environment: CTUNE_RECORD=FILE turns recording on (`ctune record` sets it); without it begin is
  *   one load and a branch. FILE is appended to, at exit and now and then before, one line a shape
  *   (docs/record.md); several processes may share it.
- * - Cost: a hash of the values, at most 8 comparisons, one atomic addition; the clock is read twice,
- *   for short nests only in 1 of 8 or 32 calls. Memory: 128 places a site, fixed.
+ * - Cost: a hash of the values, at most 8 comparisons, one atomic addition; the clock is read
+ * twice, for short nests only in 1 of 8 or 32 calls. Memory: 128 places a site, fixed.
  * - Limits: 64 shapes a site are told apart; calls with others are counted as "other".
  * - Threads: any number. A forked child counts what it does itself. errno is kept.
  * - Not seen: what a process did in its last seconds before _exit, exec or a deadly signal.

@@ -1,13 +1,15 @@
 /*
  * Dependences and structural legality, exact, through isl.
  *
- * Made once per region: all pairs of instances that touch the same element, one of them writing, in source order
- * (memory-based: flow, anti, output). isl work runs under an operation budget (isl_ctx_set_max_operations), so
- * that results never depend on the clock; when it is spent the region is refused [too-complex].
+ * Made once per region: all pairs of instances that touch the same element, one of them writing, in
+ * source order (memory-based: flow, anti, output). isl work runs under an operation budget
+ * (isl_ctx_set_max_operations), so that results never depend on the clock; when it is spent the
+ * region is refused [too-complex].
  *
- * What may be reordered: in strict mode nothing that a dependence orders. A self-dependence of an update stage
- * (x op= e with op associative, e not reading x) is `reduction`: droppable for integers always (exact: the emitter computes in
- * unsigned), for floats only when region->reassoc. Integer min= and max=, too.
+ * What may be reordered: in strict mode nothing that a dependence orders. A self-dependence of an
+ * update stage (x op= e with op associative, e not reading x) is `reduction`: droppable for
+ * integers always (exact: the emitter computes in unsigned), for floats only when region->reassoc.
+ * Integer min= and max=, too.
  */
 #ifndef CTUNE_SEARCH_DEPS_DEPS_H
 #define CTUNE_SEARCH_DEPS_DEPS_H
@@ -16,19 +18,22 @@
 
 typedef struct ctune_deps ctune_deps; /* owns an isl_ctx; one thread */
 
-/* region is borrowed and must outlive deps. Owner of *out: caller. Fails EREFUSED (diagnostic sent), ENOMEM. */
-CTUNE_MUST_USE ctune_status ctune_deps_create(ctune_ctx *ctx, const ctune_region *region, ctune_deps **out);
+/* region is borrowed and must outlive deps. Owner of *out: caller. Fails EREFUSED (diagnostic
+ * sent), ENOMEM. */
+CTUNE_MUST_USE ctune_status ctune_deps_create(ctune_ctx *ctx, const ctune_region *region,
+                                              ctune_deps **out);
 void ctune_deps_destroy(ctune_deps *deps);
 /* One line for each dependence and source level that carries it, "reduction" where droppable:
  *     flow,anti,output C S0 -> S1 (0, +)
- * In brackets the difference (dst - src) of each common loop: its value when it has only one, else + 0 - and their unions
- * (0+ is >= 0, * is any). */
+ * In brackets the difference (dst - src) of each common loop: its value when it has only one, else
+ * + 0 - and their unions (0+ is >= 0, * is any). */
 void ctune_deps_print(const ctune_deps *deps, ctune_text *out);
 
 enum { CTUNE_SIGN_POS = 1, CTUNE_SIGN_ZERO = 2, CTUNE_SIGN_NEG = 4 };
 
-/* One direction vector between two statements of a tree over their common dims, outermost first. Each sign[] is exactly
- * one CTUNE_SIGN_* bit: the sign of (dst - src). All vectors of all non-droppable dependences are listed. */
+/* One direction vector between two statements of a tree over their common dims, outermost first.
+ * Each sign[] is exactly one CTUNE_SIGN_* bit: the sign of (dst - src). All vectors of all
+ * non-droppable dependences are listed. */
 typedef struct ctune_depvec {
     int src, dst;                  /* statements */
     int n_common;                  /* leading loops shared in the tree */
@@ -40,31 +45,37 @@ typedef struct ctune_depvecs {
     const ctune_depvec *vec; /* in the tree's arena; duplicates removed */
 } ctune_depvecs;
 
-/* Is the order of `tree` legal? *legal false with words in ctx->error (first violated dependence). On legal, *out (may be
- * NULL) receives the direction vectors. Budget exhaustion counts as illegal, with words. Fails ENOMEM, EBUG. */
-CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree, bool *legal,
-                                             ctune_depvecs *out);
+/* Is the order of `tree` legal? *legal false with words in ctx->error (first violated dependence).
+ * On legal, *out (may be NULL) receives the direction vectors. Budget exhaustion counts as illegal,
+ * with words. Fails ENOMEM, EBUG. */
+CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree,
+                                             bool *legal, ctune_depvecs *out);
 
-/* ---- structural primitives: tree -> new tree (owner: caller). EREFUSED with words when not legal or not applicable. - */
+/* ---- structural primitives: tree -> new tree (owner: caller). EREFUSED with words when not legal
+ * or not applicable. - */
 
-/* Split every loop over several statements into one loop per strongly connected component of dependences, recursively,
- * in a legal order; loops that carry no cycle become perfect nests. */
-CTUNE_MUST_USE ctune_status ctune_tree_distribute(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree,
-                                                  ctune_tree **out);
-/* Merge the outermost `depth` loops of two adjacent sibling nests (statements s0, s1 lie in them). */
-CTUNE_MUST_USE ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree, int s0, int s1,
-                                            int depth, ctune_tree **out);
-/* isl's scheduler (min over proximity = validity, coincidence); each band becomes dims. Schedules that are not unimodular per
- * statement are refused. */
-/* MAX: fuse as far as it goes and keep whole bands, with statements pinned inside them (tilable). MIN: one nest for each
- * strongly connected component. SMART: isl's clustering with parallel outer loops. MIN and SMART move pinned statements
- * out of loops where that is legal. */
+/* Split every loop over several statements into one loop per strongly connected component of
+ * dependences, recursively, in a legal order; loops that carry no cycle become perfect nests. */
+CTUNE_MUST_USE ctune_status ctune_tree_distribute(ctune_ctx *ctx, ctune_deps *deps,
+                                                  const ctune_tree *tree, ctune_tree **out);
+/* Merge the outermost `depth` loops of two adjacent sibling nests (statements s0, s1 lie in them).
+ */
+CTUNE_MUST_USE ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps,
+                                            const ctune_tree *tree, int s0, int s1, int depth,
+                                            ctune_tree **out);
+/* isl's scheduler (min over proximity = validity, coincidence); each band becomes dims. Schedules
+ * that are not unimodular per statement are refused. */
+/* MAX: fuse as far as it goes and keep whole bands, with statements pinned inside them (tilable).
+ * MIN: one nest for each strongly connected component. SMART: isl's clustering with parallel outer
+ * loops. MIN and SMART move pinned statements out of loops where that is legal. */
 typedef enum ctune_poly_mode { CTUNE_POLY_MAX, CTUNE_POLY_MIN, CTUNE_POLY_SMART } ctune_poly_mode;
-CTUNE_MUST_USE ctune_status ctune_tree_polyhedral(ctune_ctx *ctx, ctune_deps *deps, ctune_poly_mode mode,
-                                                  ctune_tree **out);
-/* Interchange within the tree: statement-wise loop permutation of an imperfect nest is `polyhedral`; this one permutes the
- * loops around one perfect nest: order[] lists the nest's dims outermost first. */
-CTUNE_MUST_USE ctune_status ctune_tree_permute(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree, int n,
-                                               const int *order, ctune_tree **out);
+CTUNE_MUST_USE ctune_status ctune_tree_polyhedral(ctune_ctx *ctx, ctune_deps *deps,
+                                                  ctune_poly_mode mode, ctune_tree **out);
+/* Interchange within the tree: statement-wise loop permutation of an imperfect nest is
+ * `polyhedral`; this one permutes the loops around one perfect nest: order[] lists the nest's dims
+ * outermost first. */
+CTUNE_MUST_USE ctune_status ctune_tree_permute(ctune_ctx *ctx, ctune_deps *deps,
+                                               const ctune_tree *tree, int n, const int *order,
+                                               ctune_tree **out);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * Tree: the loop structure of a region after structural transformations, before any tiling.
  *
- * It comes in from the source order (ctune_tree_from_source) or from a structural primitive (distribute, fuse,
- * polyhedral, ...). Loops are *dims*; each statement maps its stage's axes to affine forms over the dims around it.
- * Bounds are not stored: the lowering derives them from each statement's domain, so that any affine, unimodular map
- * (interchange, shift, skew) is just another map. No isl type here.
+ * It comes in from the source order (ctune_tree_from_source) or from a structural primitive
+ * (distribute, fuse, polyhedral, ...). Loops are *dims*; each statement maps its stage's axes to
+ * affine forms over the dims around it. Bounds are not stored: the lowering derives them from each
+ * statement's domain, so that any affine, unimodular map (interchange, shift, skew) is just another
+ * map. No isl type here.
  */
 #ifndef CTUNE_SEARCH_DEPS_TREE_H
 #define CTUNE_SEARCH_DEPS_TREE_H
@@ -14,23 +15,28 @@
 enum { CTUNE_MAX_DIMS = 96, CTUNE_MAX_STMTS = 48 };
 
 typedef struct ctune_dim {
-    char name[24];  /* unique in the tree; the axis name where possible, else "i_2", "t0" */
-    double extent;  /* mean trip count at the representative sizes, >= 0 */
+    char name[24]; /* unique in the tree; the axis name where possible, else "i_2", "t0" */
+    double extent; /* mean trip count at the representative sizes, >= 0 */
 } ctune_dim;
 
-/* One instance of a stage in the tree. In affs below TERM_AXIS ids are dims of the tree; TERM_DIV ids are the region's
- * divs, whose nums stand over the stage's axes: their value is that at the axis values which iter gives. A dim around a
- * statement that none of its axes needs is pinned to one value by two inequalities in cons. */
+/* One instance of a stage in the tree. In affs below TERM_AXIS ids are dims of the tree; TERM_DIV
+ * ids are the region's divs, whose nums stand over the stage's axes: their value is that at the
+ * axis values which iter gives. A dim around a statement that none of its axes needs is pinned to
+ * one value by two inequalities in cons. */
 typedef struct ctune_stmt {
     int stage;
-    int n_dims;                    /* enclosing loops, outermost first */
+    int n_dims; /* enclosing loops, outermost first */
     int dims[CTUNE_MAX_DEPTH];
     const ctune_aff *iter[CTUNE_MAX_DEPTH]; /* [stage->n_axes]: value of the stage's d-th axis */
-    int n_cons;                    /* domain over dims and params, each >= 0; integer-exact */
+    int n_cons; /* domain over dims and params, each >= 0; integer-exact */
     const ctune_aff *const *cons;
 } ctune_stmt;
 
-typedef enum ctune_tnode_kind { CTUNE_TNODE_SEQ, CTUNE_TNODE_LOOP, CTUNE_TNODE_STMT } ctune_tnode_kind;
+typedef enum ctune_tnode_kind {
+    CTUNE_TNODE_SEQ,
+    CTUNE_TNODE_LOOP,
+    CTUNE_TNODE_STMT
+} ctune_tnode_kind;
 
 typedef struct ctune_tnode {
     ctune_tnode_kind kind;
@@ -42,19 +48,23 @@ typedef struct ctune_tnode {
 
 typedef struct ctune_tree {
     ctune_arena *arena; /* owner */
-    int n_dims;  const ctune_dim *dims;
-    int n_stmts; const ctune_stmt *stmts;
+    int n_dims;
+    const ctune_dim *dims;
+    int n_stmts;
+    const ctune_stmt *stmts;
     const ctune_tnode *root; /* SEQ */
 } ctune_tree;
 
 /* Owner of *out: caller. */
-CTUNE_MUST_USE ctune_status ctune_tree_from_source(ctune_ctx *ctx, const ctune_region *region, ctune_tree **out);
+CTUNE_MUST_USE ctune_status ctune_tree_from_source(ctune_ctx *ctx, const ctune_region *region,
+                                                   ctune_tree **out);
 void ctune_tree_destroy(ctune_tree *tree);
 /* Indented text, one node a line, for dumps and tests. */
 void ctune_tree_print(const ctune_region *region, const ctune_tree *tree, ctune_text *out);
 /* Same loops, dims, maps? (used to drop duplicate structures) */
 bool ctune_tree_is_equal(const ctune_tree *a, const ctune_tree *b);
-/* Sizes at which dims[].extent is estimated: [n_params]. Builders call it with the representative sizes. */
+/* Sizes at which dims[].extent is estimated: [n_params]. Builders call it with the representative
+ * sizes. */
 void ctune_tree_estimate(const ctune_region *region, ctune_tree *tree, const int64_t *params);
 
 #endif

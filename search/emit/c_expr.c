@@ -1,4 +1,5 @@
-/* C text of affine forms, accesses and scalar expressions. Every function returns text in the emitter's arena. */
+/* C text of affine forms, accesses and scalar expressions. Every function returns text in the
+ * emitter's arena. */
 #include "search/emit/emit_private.h"
 
 #include <stdio.h>
@@ -122,9 +123,10 @@ static const char *grouped_limit(ctune_emitter *e, const ctune_limit *limit, int
         for (int i = 0; i < limit->n; i++) {
             if (limit->group[i] == g) {
                 const char *b = bound_text(e, &limit->bound[i], limit->is_max, add);
-                one = one == NULL ? b
-                                  : ctune_arena_printf(e->arena, "%s(%s, %s)",
-                                                       limit->is_max ? "ctune_max" : "ctune_min", one, b);
+                one = one == NULL
+                          ? b
+                          : ctune_arena_printf(e->arena, "%s(%s, %s)",
+                                               limit->is_max ? "ctune_max" : "ctune_min", one, b);
             }
         }
         all = all == NULL ? one
@@ -141,15 +143,16 @@ const char *emit_limit(ctune_emitter *e, const ctune_limit *limit, int64_t add) 
     int64_t inner_add = limit->align_step > 0 ? 0 : add;
     const char *value = bound_text(e, &limit->bound[0], limit->is_max, inner_add);
     for (int i = 1; i < limit->n; i++) {
-        value = ctune_arena_printf(e->arena, "%s(%s, %s)", limit->is_max ? "ctune_max" : "ctune_min",
-                                   value, bound_text(e, &limit->bound[i], limit->is_max, inner_add));
+        value =
+            ctune_arena_printf(e->arena, "%s(%s, %s)", limit->is_max ? "ctune_max" : "ctune_min",
+                               value, bound_text(e, &limit->bound[i], limit->is_max, inner_add));
     }
     if (limit->align_step > 0) {
         const char *base = e->loops->var[limit->align_var].name;
-        value = ctune_arena_printf(e->arena, "%s + ctune_floordiv(%s - %s, %lld) * %lld", base,
-                                   limit->n > 1 ? value
-                                                : ctune_arena_printf(e->arena, "(%s)", value),
-                                   base, (long long)limit->align_step, (long long)limit->align_step);
+        value =
+            ctune_arena_printf(e->arena, "%s + ctune_floordiv(%s - %s, %lld) * %lld", base,
+                               limit->n > 1 ? value : ctune_arena_printf(e->arena, "(%s)", value),
+                               base, (long long)limit->align_step, (long long)limit->align_step);
         if (add != 0) {
             value = ctune_arena_printf(e->arena, "%s + %lld", value, (long long)add);
         }
@@ -157,7 +160,9 @@ const char *emit_limit(ctune_emitter *e, const ctune_limit *limit, int64_t add) 
     return value;
 }
 
-/* ---- accesses ------------------------------------------------------------------------------------------------ */
+/* ---- accesses
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static const char *paren(ctune_emitter *e, const char *text) {
     bool simple = strpbrk(text, " ") == NULL;
@@ -165,7 +170,8 @@ static const char *paren(ctune_emitter *e, const char *text) {
 }
 
 /* idx[0] * ext[1] * ext[2] + idx[1] * ext[2] + ... by Horner's rule. */
-static const char *linear_index(ctune_emitter *e, const ctune_env *env, const ctune_access *access) {
+static const char *linear_index(ctune_emitter *e, const ctune_env *env,
+                                const ctune_access *access) {
     const ctune_tensor *tensor = &e->region->tensors[access->tensor];
     const char *text = emit_aff(e, env, access->idx[0]);
     for (int d = 1; d < access->n_idx; d++) {
@@ -207,10 +213,9 @@ static const char *temp_access(ctune_emitter *e, const ctune_env *env, const ctu
         const char *base = e->loops->var[buffer->base_var[k]].name;
         const char *idx = ctune_arena_printf(
             e->arena, "(%s - %s)", emit_aff(e, env, access->idx[buffer->index_of[k]]), base);
-        text = text == NULL
-                   ? idx
-                   : ctune_arena_printf(e->arena, "(%s * %s + %s)", text,
-                                        e->loops->var[buffer->count_var[k]].name, idx);
+        text = text == NULL ? idx
+                            : ctune_arena_printf(e->arena, "(%s * %s + %s)", text,
+                                                 e->loops->var[buffer->count_var[k]].name, idx);
     }
     return ctune_arena_printf(e->arena, "%s[%s]", buffer->name, text);
 }
@@ -264,9 +269,11 @@ const char *emit_packed(ctune_emitter *e, const ctune_env *env, const ctune_pack
     ctune_text_init(&text);
     bool first = true;
     if (p->tile_pos >= 0) {
-        /* (tile_var - tile_base) is a multiple of tile: times the counts gives panel offset in elements */
+        /* (tile_var - tile_base) is a multiple of tile: times the counts gives panel offset in
+         * elements */
         if (p->tile_var != p->tile_base) {
-            ctune_text_printf(&text, "(%s - %s)", l->var[p->tile_var].name, l->var[p->tile_base].name);
+            ctune_text_printf(&text, "(%s - %s)", l->var[p->tile_var].name,
+                              l->var[p->tile_base].name);
             for (int i = 0; i < p->n_seq; i++) {
                 ctune_text_printf(&text, " * %s", l->var[p->seq_count[i]].name);
             }
@@ -276,9 +283,9 @@ const char *emit_packed(ctune_emitter *e, const ctune_env *env, const ctune_pack
     if (p->n_seq > 0) {
         const char *seq = NULL;
         for (int i = 0; i < p->n_seq; i++) {
-            const ctune_aff *value = ctune_aff_sub(
-                e->arena, env->val[p->seq_pos[i]],
-                ctune_aff_term(e->arena, CTUNE_TERM_AXIS, p->seq_base[i], 1));
+            const ctune_aff *value =
+                ctune_aff_sub(e->arena, env->val[p->seq_pos[i]],
+                              ctune_aff_term(e->arena, CTUNE_TERM_AXIS, p->seq_base[i], 1));
             const char *idx = paren(e, emit_aff(e, NULL, value));
             seq = seq == NULL ? idx
                               : ctune_arena_printf(e->arena, "(%s * %s + %s)", seq,
@@ -316,7 +323,8 @@ int64_t emit_dim_coef(const ctune_emitter *e, int stmt, const ctune_aff *aff, in
     return sum;
 }
 
-/* ---- expressions --------------------------------------------------------------------------------------------- */
+/* ---- expressions
+ * --------------------------------------------------------------------------------------------- */
 
 const char *emit_unsigned_name(ctune_type type) {
     return type == CTUNE_I32 ? "unsigned" : type == CTUNE_I64 ? "unsigned long" : NULL;

@@ -1,8 +1,9 @@
 /*
  * The run-time guard: what could not be proved at compile time, as one C condition.
  *
- * Facts over parameters (region->assumes, fixed parameters of `specialize`) and disjoint storage of pointers that may overlap: the
- * bytes that the region can touch of each, as [first, last] element of the leading index.
+ * Facts over parameters (region->assumes, fixed parameters of `specialize`) and disjoint storage of
+ * pointers that may overlap: the bytes that the region can touch of each, as [first, last] element
+ * of the leading index.
  */
 #include "search/emit/emit_private.h"
 
@@ -12,10 +13,12 @@ static const char *join(ctune_emitter *e, const char *all, const char *one) {
     return all == NULL ? one : ctune_arena_printf(e->arena, "%s &&\n        %s", all, one);
 }
 
-/* Smallest or largest value of aff over the stage's domain box, in C over parameters; NULL when it has no such form. */
-static const char *extreme(ctune_emitter *e, const ctune_stage *stage, const ctune_aff *aff, bool largest) {
-    ctune_stmt plain = {.stage = 0, .n_dims = stage->n_axes, .n_cons = stage->n_cons,
-                        .cons = stage->cons};
+/* Smallest or largest value of aff over the stage's domain box, in C over parameters; NULL when it
+ * has no such form. */
+static const char *extreme(ctune_emitter *e, const ctune_stage *stage, const ctune_aff *aff,
+                           bool largest) {
+    ctune_stmt plain = {
+        .stage = 0, .n_dims = stage->n_axes, .n_cons = stage->n_cons, .cons = stage->cons};
     for (int d = 0; d < stage->n_axes; d++) {
         plain.dims[d] = stage->axes[d];
     }
@@ -38,8 +41,8 @@ static const char *extreme(ctune_emitter *e, const ctune_stage *stage, const ctu
             pos = stage->axes[d] == term->id ? d : pos;
         }
         ctune_bounds b;
-        ok = pos >= 0 && ctune_bounds_find(e->ctx, e->arena, e->region, &plain, NULL, 0, NULL, 0, pos,
-                                           &b) == CTUNE_OK;
+        ok = pos >= 0 && ctune_bounds_find(e->ctx, e->arena, e->region, &plain, NULL, 0, NULL, 0,
+                                           pos, &b) == CTUNE_OK;
         if (ok) {
             bool upper = (term->coef > 0) == largest;
             ctune_limit limit = {.is_max = !upper,
@@ -68,8 +71,8 @@ static const char *extreme(ctune_emitter *e, const ctune_stage *stage, const ctu
 
 static const char *widen(ctune_emitter *e, const char *all, const char *one, bool largest) {
     return all == NULL ? one
-                       : ctune_arena_printf(e->arena, "%s(%s, %s)", largest ? "ctune_max" : "ctune_min",
-                                            all, one);
+                       : ctune_arena_printf(e->arena, "%s(%s, %s)",
+                                            largest ? "ctune_max" : "ctune_min", all, one);
 }
 
 /* [lo, hi] of the leading index over all accesses of the tensor. */
@@ -132,7 +135,8 @@ static bool may_overlap(const ctune_region *region, int a, int b) {
         return false;
     }
     if (!(x->is_pointer && y->is_pointer)) {
-        /* a variable that nothing can point to is no is_pointer; a named array may be what the other points into */
+        /* a variable that nothing can point to is no is_pointer; a named array may be what the
+         * other points into */
         const ctune_tensor *named = x->is_pointer ? y : x;
         return x->is_pointer != y->is_pointer && !named->is_scalar_var;
     }
@@ -144,7 +148,8 @@ const char *emit_guard(ctune_emitter *e) {
     const char *all = NULL;
     for (int i = 0; i < e->nest->form->n_fixed; i++) {
         all = join(e, all,
-                   ctune_arena_printf(e->arena, "%s == %lld", emit_param(e, e->nest->form->fixed_param[i]),
+                   ctune_arena_printf(e->arena, "%s == %lld",
+                                      emit_param(e, e->nest->form->fixed_param[i]),
                                       (long long)e->nest->form->fixed_value[i]));
     }
     if (e->standalone) {

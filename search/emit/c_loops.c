@@ -1,4 +1,5 @@
-/* C text of the lowered program: loops, conditions, statements, packed stores. Register tiles are in c_vector.c. */
+/* C text of the lowered program: loops, conditions, statements, packed stores. Register tiles are
+ * in c_vector.c. */
 #include "search/emit/emit_private.h"
 
 #include <string.h>
@@ -6,8 +7,8 @@
 void emit_for_head(ctune_emitter *e, const ctune_lfor *loop) {
     const char *v = e->loops->var[loop->var].name;
     if (loop->step == 1) {
-        ctune_text_line(e->out, "for (long %s = %s; %s < %s; %s++) {", v, emit_limit(e, &loop->lo, 0), v,
-                        emit_limit(e, &loop->hi, 1), v);
+        ctune_text_line(e->out, "for (long %s = %s; %s < %s; %s++) {", v,
+                        emit_limit(e, &loop->lo, 0), v, emit_limit(e, &loop->hi, 1), v);
     } else {
         ctune_text_line(e->out, "for (long %s = %s; %s < %s; %s += %lld) {", v,
                         emit_limit(e, &loop->lo, 0), v, emit_limit(e, &loop->hi, 1), v,
@@ -43,8 +44,8 @@ void emit_statement(ctune_emitter *e, const ctune_env *env) {
         ctune_text_line(e->out, "%s = %s %s (%s) ? %s : (%s)(%s);", target, target,
                         stage->update == CTUNE_UPDATE_MIN ? "<" : ">", rhs, target, c_type, rhs);
     } else if (stage->calc == type && wraps && wide != NULL && stage->reduce_mask != 0) {
-        ctune_text_line(e->out, "%s = (%s)((%s)%s %.1s (%s)(%s));", target, c_type, wide, target, token,
-                        wide, rhs);
+        ctune_text_line(e->out, "%s = (%s)((%s)%s %.1s (%s)(%s));", target, c_type, wide, target,
+                        token, wide, rhs);
     } else if (stage->calc == type && stage->rhs->type == type) {
         ctune_text_line(e->out, "%s %s %s;", target, token, rhs);
     } else {
@@ -125,9 +126,8 @@ static ctune_status emit_for(ctune_emitter *e, const ctune_lnode *node) {
     const ctune_lfor *loop = &node->loop;
     if (loop->ann == CTUNE_ANN_PARALLEL) {
         int depth = collapse_depth(node);
-        const char *schedule = loop->step > 1 && depends_on_lvars(node, loop->var)
-                                   ? " schedule(dynamic)"
-                                   : "";
+        const char *schedule =
+            loop->step > 1 && depends_on_lvars(node, loop->var) ? " schedule(dynamic)" : "";
         if (depth > 1) {
             ctune_text_line(e->out, "#pragma omp parallel for collapse(%d)%s", depth, schedule);
         } else {
@@ -196,8 +196,9 @@ static ctune_status emit_if(ctune_emitter *e, const ctune_lnode *node) {
 static void emit_let(ctune_emitter *e, const ctune_lnode *node) {
     const char *value = emit_limit(e, &node->limit, 0);
     if (node->count_from >= 0) {
-        value = ctune_arena_printf(e->arena, "ctune_max(0, %s - %s)", emit_limit(e, &node->limit, 1),
-                                   e->loops->var[node->count_from].name);
+        value =
+            ctune_arena_printf(e->arena, "ctune_max(0, %s - %s)", emit_limit(e, &node->limit, 1),
+                               e->loops->var[node->count_from].name);
     }
     if (node->floor_var >= 0) {
         value = node->floor_add == 0
@@ -267,8 +268,8 @@ ctune_status emit_node(ctune_emitter *e, const ctune_lnode *node) {
                             ctune_aff_term(e->arena, term->kind, term->id, term->coef));
                     }
                 }
-                ctune_text_printf(&list, "%s%s%s >= 0", i > 0 ? " && " : "", emit_aff(e, NULL, plain),
-                                  ctune_text_get(&all));
+                ctune_text_printf(&list, "%s%s%s >= 0", i > 0 ? " && " : "",
+                                  emit_aff(e, NULL, plain), ctune_text_get(&all));
                 ctune_text_clear(&all);
             }
             ctune_text_line(e->out, "if (%s) {", ctune_text_get(&list));
@@ -285,7 +286,8 @@ ctune_status emit_node(ctune_emitter *e, const ctune_lnode *node) {
         return emit_micro(e, node->micro);
     case CTUNE_LN_PACK: {
         const char *place = emit_packed(e, &node->env, node->packed);
-        ctune_emitter plain = *e; /* the value itself is not read from the buffer that is being filled */
+        ctune_emitter plain =
+            *e; /* the value itself is not read from the buffer that is being filled */
         ctune_loops *view = CTUNE_NEW(e->arena, ctune_loops);
         if (view == NULL) {
             return ctune_fail(e->ctx, CTUNE_ENOMEM, "out of memory");

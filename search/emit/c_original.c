@@ -1,8 +1,9 @@
 /*
- * The original as a candidate: the region's source order, printed plainly, as the compiler would have seen it.
+ * The original as a candidate: the region's source order, printed plainly, as the compiler would
+ * have seen it.
  *
- * It is lowered from the source form without any primitive, so that it shares the emitter; loops are one per axis, statements as
- * the source wrote them, temporaries the scalars that they were.
+ * It is lowered from the source form without any primitive, so that it shares the emitter; loops
+ * are one per axis, statements as the source wrote them, temporaries the scalars that they were.
  */
 #include "search/emit/emit_private.h"
 

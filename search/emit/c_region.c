@@ -1,9 +1,10 @@
 /*
  * Entry points of the C emitter: prelude, rewritten region, candidate. See emit.h.
  *
- * Both bodies have the same shape: parameters as long, sizes and bases of scratch memory, one allocation, the guard, the loops.
- * They differ in how tensors are reached (the source's expressions or pointers from ctune_args) and in what
- * happens when the guard fails (the original statement, or return 1).
+ * Both bodies have the same shape: parameters as long, sizes and bases of scratch memory, one
+ * allocation, the guard, the loops. They differ in how tensors are reached (the source's
+ * expressions or pointers from ctune_args) and in what happens when the guard fails (the original
+ * statement, or return 1).
  */
 #include "search/emit/emit_private.h"
 
@@ -21,30 +22,38 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
         "#pragma clang diagnostic ignored \"-Wpass-failed\"\n"
         "#define CTUNE_ROUND(x) __extension__({ const __typeof__(x) ctune_r = (x); ctune_r; })\n"
         "#else\n"
-        "/* the product is rounded here: the compiler cannot fuse what passes through the statement */\n"
+        "/* the product is rounded here: the compiler cannot fuse what passes through the "
+        "statement */\n"
         "#if defined(__x86_64__)\n"
-        "#define CTUNE_ROUND(x) __extension__({ __typeof__((x) + (x)) ctune_r = (x); __asm__(\"\" : \"+v\"(ctune_r)); ctune_r; })\n"
+        "#define CTUNE_ROUND(x) __extension__({ __typeof__((x) + (x)) ctune_r = (x); __asm__(\"\" "
+        ": \"+v\"(ctune_r)); ctune_r; })\n"
         "#else\n"
-        "#define CTUNE_ROUND(x) __extension__({ __typeof__((x) + (x)) ctune_r = (x); __asm__(\"\" : \"+w\"(ctune_r)); ctune_r; })\n"
+        "#define CTUNE_ROUND(x) __extension__({ __typeof__((x) + (x)) ctune_r = (x); __asm__(\"\" "
+        ": \"+w\"(ctune_r)); ctune_r; })\n"
         "#endif\n"
         "#define CTUNE_PRAGMA(x) _Pragma(#x)\n"
         "#define CTUNE_SIMD CTUNE_PRAGMA(GCC ivdep)\n"
         "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(GCC unroll n)\n"
         "#endif\n"
-        "__attribute__((unused)) static inline long ctune_min(long a, long b) { return a < b ? a : b; }\n"
-        "__attribute__((unused)) static inline long ctune_max(long a, long b) { return a > b ? a : b; }\n"
+        "__attribute__((unused)) static inline long ctune_min(long a, long b) { return a < b ? a : "
+        "b; }\n"
+        "__attribute__((unused)) static inline long ctune_max(long a, long b) { return a > b ? a : "
+        "b; }\n"
         "/* floor(a / b), b > 0: C's division truncates */\n"
         "__attribute__((unused)) static inline long ctune_floordiv(long a, long b) {\n"
         "    return a >= 0 ? a / b : -((b - 1 - a) / b);\n"
         "}\n"
         "/* do the byte ranges [p + p0, p + p1) and [q + q0, q + q1) not meet? */\n"
-        "__attribute__((unused)) static inline int ctune_disjoint(const volatile void *p, long p0, long p1,\n"
-        "                                                         const volatile void *q, long q0, long q1) {\n"
+        "__attribute__((unused)) static inline int ctune_disjoint(const volatile void *p, long p0, "
+        "long p1,\n"
+        "                                                         const volatile void *q, long q0, "
+        "long q1) {\n"
         "    const unsigned long a = (unsigned long)p, b = (unsigned long)q;\n"
         "    return p1 <= p0 || q1 <= q0 || a + (unsigned long)p1 <= b + (unsigned long)q0 ||\n"
         "           b + (unsigned long)q1 <= a + (unsigned long)p0;\n"
         "}\n"
-        "/* 64-byte-aligned scratch memory, NULL when there is none; the pointer to free stands before it */\n"
+        "/* 64-byte-aligned scratch memory, NULL when there is none; the pointer to free stands "
+        "before it */\n"
         "__attribute__((unused)) static inline void *ctune_alloc(unsigned long bytes) {\n"
         "    char *const raw = (char *)__builtin_malloc(bytes + 128);\n"
         "    if (raw == 0) return 0;\n"
@@ -70,7 +79,8 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
     ctune_text_append(out, "#endif\n");
 }
 
-/* ---- parts of a body ----------------------------------------------------------------------------------------- */
+/* ---- parts of a body
+ * ----------------------------------------------------------------------------------------- */
 
 static void print_params(ctune_emitter *e) {
     for (int i = 0; i < e->region->n_params; i++) {
@@ -108,7 +118,8 @@ static void print_tensors(ctune_emitter *e) {
             ctune_text_line(e->out, "%s (*%s)%s = (%s (*)%s)ctune_a->tensors[%d];", c_type, t->name,
                             ctune_text_get(&dims), c_type, ctune_text_get(&dims), i);
         } else {
-            ctune_text_line(e->out, "%s *%s = (%s *)ctune_a->tensors[%d];", c_type, t->name, c_type, i);
+            ctune_text_line(e->out, "%s *%s = (%s *)ctune_a->tensors[%d];", c_type, t->name, c_type,
+                            i);
         }
         ctune_text_line(e->out, "(void)%s;", t->name);
         ctune_text_clear(&dims);
@@ -126,7 +137,8 @@ static void print_scalars(ctune_emitter *e) {
             ctune_text_line(e->out, "const %s %s = *(const %s *)ctune_a->tensors[%d];", c_type,
                             emit_tensor_name(e, i), c_type, i);
         } else {
-            ctune_text_line(e->out, "const %s %s = %s;", c_type, emit_tensor_name(e, i), t->pattern);
+            ctune_text_line(e->out, "const %s %s = %s;", c_type, emit_tensor_name(e, i),
+                            t->pattern);
         }
         ctune_text_line(e->out, "(void)%s;", emit_tensor_name(e, i));
     }
@@ -135,8 +147,9 @@ static void print_scalars(ctune_emitter *e) {
 static const char *buffer_count(ctune_emitter *e, const ctune_lbuffer *b) {
     const char *text = ctune_arena_printf(e->arena, "sizeof(%s)", ctune_type_get(b->type)->c_name);
     for (int d = 0; d < b->n_dims; d++) {
-        const char *n = ctune_arena_printf(e->arena, "ctune_max(0, %s - (%s))",
-                                           emit_limit(e, &b->hi[d], 1), emit_limit(e, &b->lo[d], 0));
+        const char *n =
+            ctune_arena_printf(e->arena, "ctune_max(0, %s - (%s))", emit_limit(e, &b->hi[d], 1),
+                               emit_limit(e, &b->lo[d], 0));
         if (b->cap[d] > 0) {
             n = ctune_arena_printf(e->arena, "ctune_min(%lld, %s)", (long long)b->cap[d], n);
         }
@@ -160,10 +173,11 @@ static const char *print_sizes(ctune_emitter *e) {
         const ctune_lbuffer *b = &e->loops->buffer[i];
         ctune_text_line(e->out, "const unsigned long %s = (%s + 127) & ~63ul;", memory_name(e, b),
                         buffer_count(e, b));
-        const char *one = b->is_per_thread && e->loops->is_parallel
-                              ? ctune_arena_printf(e->arena, "%s * (unsigned long)omp_get_max_threads()",
-                                                   memory_name(e, b))
-                              : memory_name(e, b);
+        const char *one =
+            b->is_per_thread && e->loops->is_parallel
+                ? ctune_arena_printf(e->arena, "%s * (unsigned long)omp_get_max_threads()",
+                                     memory_name(e, b))
+                : memory_name(e, b);
         total = total == NULL ? one : ctune_arena_printf(e->arena, "%s + %s", total, one);
     }
     return total;
@@ -182,14 +196,16 @@ static void print_buffers(ctune_emitter *e) {
     }
 }
 
-/* A thread's own part of a buffer: a macro-free way is to name it at the head of the parallel loop's body. */
+/* A thread's own part of a buffer: a macro-free way is to name it at the head of the parallel
+ * loop's body. */
 static void print_thread_buffers(ctune_emitter *e, ctune_text *out) {
     for (int i = 0; i < e->loops->n_buffers; i++) {
         const ctune_lbuffer *b = &e->loops->buffer[i];
         if (b->is_per_thread) {
             const char *c_type = ctune_type_get(b->type)->c_name;
             ctune_text_line(out,
-                            "%s *const %s __attribute__((unused)) = (%s *)(void *)((char *)%s_0 + (unsigned long)"
+                            "%s *const %s __attribute__((unused)) = (%s *)(void *)((char *)%s_0 + "
+                            "(unsigned long)"
                             "omp_get_thread_num() * %s);",
                             c_type, b->name, c_type, b->name, memory_name(e, b));
         }
@@ -261,7 +277,8 @@ static void insert_thread_buffers(ctune_emitter *e, ctune_text *body) {
     body->indent = indent;
 }
 
-/* Everything between the outer braces: returns the condition and body, and whether memory is needed. */
+/* Everything between the outer braces: returns the condition and body, and whether memory is
+ * needed. */
 static ctune_status print_body(ctune_emitter *e, const char *on_fail) {
     ctune_text *out = e->out;
     if (e->options->comments) {
@@ -323,8 +340,14 @@ static ctune_status run(ctune_ctx *ctx, const ctune_nest *nest, const ctune_emit
     ctune_arena *arena = ctune_arena_create(ctx);
     ctune_text text;
     ctune_text_init(&text);
-    ctune_emitter e = {.ctx = ctx, .arena = arena, .region = nest->region, .tree = nest->form->tree,
-                       .nest = nest, .loops = loops, .options = options, .standalone = name != NULL,
+    ctune_emitter e = {.ctx = ctx,
+                       .arena = arena,
+                       .region = nest->region,
+                       .tree = nest->form->tree,
+                       .nest = nest,
+                       .loops = loops,
+                       .options = options,
+                       .standalone = name != NULL,
                        .rounds = options->round_products || nest->form->round_products,
                        .out = &text};
     if (name != NULL) {
@@ -355,12 +378,14 @@ static ctune_status run(ctune_ctx *ctx, const ctune_nest *nest, const ctune_emit
     return status;
 }
 
-ctune_status ctune_emit_region(ctune_ctx *ctx, const ctune_nest *nest, const ctune_emit_options *options,
-                               const char *original, ctune_text *out) {
+ctune_status ctune_emit_region(ctune_ctx *ctx, const ctune_nest *nest,
+                               const ctune_emit_options *options, const char *original,
+                               ctune_text *out) {
     return run(ctx, nest, options, NULL, original, out);
 }
 
 ctune_status ctune_emit_candidate(ctune_ctx *ctx, const ctune_nest *nest,
-                                  const ctune_emit_options *options, const char *name, ctune_text *out) {
+                                  const ctune_emit_options *options, const char *name,
+                                  ctune_text *out) {
     return run(ctx, nest, options, name, NULL, out);
 }

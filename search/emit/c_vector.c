@@ -1,10 +1,10 @@
 /*
- * Register tiles in C: accumulators in vector variables, reduction loops inside, loads and scalar factors named once per
- * iteration.
+ * Register tiles in C: accumulators in vector variables, reduction loops inside, loads and scalar
+ * factors named once per iteration.
  *
- * Element-wise vector arithmetic does what the scalar statement does, in the same order, lane by lane, so the result is
- * bit-identical. A product that the source adds in one expression stays in that expression, so that the
- * compiler fuses multiply and add exactly where it does in the source.
+ * Element-wise vector arithmetic does what the scalar statement does, in the same order, lane by
+ * lane, so the result is bit-identical. A product that the source adds in one expression stays in
+ * that expression, so that the compiler fuses multiply and add exactly where it does in the source.
  */
 #include "search/emit/emit_private.h"
 
@@ -82,7 +82,8 @@ static bool varies(const tile_emit *t, const ctune_expr *expr) {
     return false;
 }
 
-/* Name for a value used in the body; the same text gets the same name. prefix: 'v' vector, 's' scalar. */
+/* Name for a value used in the body; the same text gets the same name. prefix: 'v' vector, 's'
+ * scalar. */
 static const char *define(tile_emit *t, const char *text, const char *type, char prefix) {
     for (int i = 0; i < t->n_defs; i++) {
         if (strcmp(t->def_text[i], text) == 0) {
@@ -138,7 +139,8 @@ static const char *vector_read(tile_emit *t, const ctune_env *env, const ctune_e
     if (packed != NULL ? packed->tile_pos == t->vec_pos : is_contiguous(t, &expr->access)) {
         const char *element =
             packed != NULL ? emit_packed(t->e, env, packed) : emit_access(t->e, env, &expr->access);
-        text = ctune_arena_printf(t->e->arena, "*(const %s *)&%s", vector_name(t, type, true), element);
+        text = ctune_arena_printf(t->e->arena, "*(const %s *)&%s", vector_name(t, type, true),
+                                  element);
     } else {
         ctune_text list;
         ctune_text_init(&list);
@@ -159,7 +161,8 @@ static bool is_product(const ctune_expr *expr) {
            (expr->op == CTUNE_OP_MUL || (expr->op == CTUNE_OP_NEG && is_product(expr->kids[0])));
 }
 
-static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_expr *expr, bool sums);
+static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_expr *expr,
+                               bool sums);
 
 static const char *paren(tile_emit *t, const char *text) {
     return text == NULL || strpbrk(text, " ") == NULL
@@ -174,22 +177,28 @@ static const char *splat(tile_emit *t, const ctune_expr *expr, const char *text)
                                                 vector_name(t, expr->type, false));
 }
 
-static const char *blend(tile_emit *t, ctune_type type, const char *mask, const char *a, const char *b) {
+static const char *blend(tile_emit *t, ctune_type type, const char *mask, const char *a,
+                         const char *b) {
     const char *ints = vector_name(t, signed_of_size(ctune_type_get(type)->bytes), false);
     return ctune_arena_printf(t->e->arena, "(%s)(((%s)%s & (%s)(%s)) | ((%s)%s & ~(%s)(%s)))",
-                              vector_name(t, type, false), ints, a, ints, mask, ints, b, ints, mask);
+                              vector_name(t, type, false), ints, a, ints, mask, ints, b, ints,
+                              mask);
 }
 
-static bool is_comparison(ctune_op op) { return op >= CTUNE_OP_LT && op <= CTUNE_OP_NE; }
+static bool is_comparison(ctune_op op) {
+    return op >= CTUNE_OP_LT && op <= CTUNE_OP_NE;
+}
 
-static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_expr *expr, bool sums) {
+static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_expr *expr,
+                               bool sums) {
     ctune_emitter *e = t->e;
     if (!varies(t, expr)) {
         const char *text = emit_expr(e, env, expr);
         if (expr->op == CTUNE_OP_CONST || text == NULL) {
             return text;
         }
-        if (sums && is_product(expr) && !e->rounds) { /* must stay where it can be fused: name its factors only */
+        if (sums && is_product(expr) &&
+            !e->rounds) { /* must stay where it can be fused: name its factors only */
             const char *a = vector_expr(t, env, expr->kids[0], false);
             const char *b = expr->n_kids > 1 ? vector_expr(t, env, expr->kids[1], false) : NULL;
             return b == NULL ? ctune_arena_printf(e->arena, "-%s", paren(t, a))
@@ -205,7 +214,8 @@ static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_e
     if (expr->op == CTUNE_OP_READ || emit_find_packed(e, env->stmt, expr) != NULL) {
         return vector_read(t, env, expr);
     }
-    bool sum_here = expr->op == CTUNE_OP_ADD || expr->op == CTUNE_OP_SUB || expr->op == CTUNE_OP_NEG;
+    bool sum_here =
+        expr->op == CTUNE_OP_ADD || expr->op == CTUNE_OP_SUB || expr->op == CTUNE_OP_NEG;
     const char *a = NULL, *b = NULL;
     if (expr->n_kids > 0 && expr->n_kids <= 2) {
         a = vector_expr(t, env, expr->kids[0], sum_here);
@@ -239,8 +249,8 @@ static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_e
     case CTUNE_OP_MIN:
     case CTUNE_OP_MAX: {
         const char *x = splat(t, expr->kids[0], a), *y = splat(t, expr->kids[1], b);
-        const char *mask = ctune_arena_printf(e->arena, "%s %s %s", x,
-                                              expr->op == CTUNE_OP_MIN ? "<" : ">", y);
+        const char *mask =
+            ctune_arena_printf(e->arena, "%s %s %s", x, expr->op == CTUNE_OP_MIN ? "<" : ">", y);
         return blend(t, expr->type, mask, x, y);
     }
     case CTUNE_OP_SELECT: {
@@ -260,8 +270,8 @@ static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_e
             }
         }
         return blend(t, expr->type,
-                     ctune_arena_printf(e->arena, "%s %s %s", x, ctune_op_get(c->op)->c_token, y), yes,
-                     no);
+                     ctune_arena_printf(e->arena, "%s %s %s", x, ctune_op_get(c->op)->c_token, y),
+                     yes, no);
     }
     default:
         break;
@@ -270,7 +280,8 @@ static const char *vector_expr(tile_emit *t, const ctune_env *env, const ctune_e
     return "0";
 }
 
-/* ---- update of one accumulator ------------------------------------------------------------------------------- */
+/* ---- update of one accumulator
+ * ------------------------------------------------------------------------------- */
 
 static void print_update(tile_emit *t, const char *acc, const char *rhs, const ctune_expr *expr,
                          ctune_text *body) {
@@ -284,8 +295,9 @@ static void print_update(tile_emit *t, const char *acc, const char *rhs, const c
             t->unsupported |= expr->type != t->type;
             const char *value = splat(t, expr, rhs);
             ctune_text_line(body, "%s = %s;", acc,
-                            blend(t, t->type, ctune_arena_printf(e->arena, "%s %s %s", acc, less, value),
-                                  acc, value));
+                            blend(t, t->type,
+                                  ctune_arena_printf(e->arena, "%s %s %s", acc, less, value), acc,
+                                  value));
         } else {
             ctune_text_line(body, "%s = %s %s (%s) ? %s : (%s);", acc, acc, less, rhs, acc, rhs);
         }
@@ -301,32 +313,37 @@ static void print_update(tile_emit *t, const char *acc, const char *rhs, const c
     const char *op = ctune_arena_strndup(e->arena, token, strlen(token) - 1);
     if (stage->calc != t->type) {
         if (vector) {
-            ctune_text_line(body, "%s = __builtin_convertvector(__builtin_convertvector(%s, %s) %s %s, %s);",
-                            acc, acc, vector_name(t, stage->calc, false), op, paren(t, rhs),
-                            vector_name(t, t->type, false));
+            ctune_text_line(
+                body, "%s = __builtin_convertvector(__builtin_convertvector(%s, %s) %s %s, %s);",
+                acc, acc, vector_name(t, stage->calc, false), op, paren(t, rhs),
+                vector_name(t, t->type, false));
         } else {
-            ctune_text_line(body, "%s = (%s)((%s)%s %s (%s));", acc, ctune_type_get(t->type)->c_name,
-                            ctune_type_get(stage->calc)->c_name, acc, op, rhs);
+            ctune_text_line(body, "%s = (%s)((%s)%s %s (%s));", acc,
+                            ctune_type_get(t->type)->c_name, ctune_type_get(stage->calc)->c_name,
+                            acc, op, rhs);
         }
         return;
     }
     const char *wide = emit_unsigned_name(t->type);
-    if (wraps && wide != NULL) { /* two's complement, so that a new order of the sum adds no overflow */
+    if (wraps &&
+        wide != NULL) { /* two's complement, so that a new order of the sum adds no overflow */
         if (vector) {
             ctune_type u = t->type == CTUNE_I32 ? CTUNE_U32 : CTUNE_U64;
-            ctune_text_line(body, "%s = (%s)((%s)%s %s (%s)%s);", acc, vector_name(t, t->type, false),
-                            vector_name(t, u, false), acc, op,
+            ctune_text_line(body, "%s = (%s)((%s)%s %s (%s)%s);", acc,
+                            vector_name(t, t->type, false), vector_name(t, u, false), acc, op,
                             varies(t, expr) ? vector_name(t, u, false) : wide, paren(t, rhs));
         } else {
-            ctune_text_line(body, "%s = (%s)((%s)%s %s (%s)(%s));", acc, ctune_type_get(t->type)->c_name,
-                            wide, acc, op, wide, rhs);
+            ctune_text_line(body, "%s = (%s)((%s)%s %s (%s)(%s));", acc,
+                            ctune_type_get(t->type)->c_name, wide, acc, op, wide, rhs);
         }
         return;
     }
     ctune_text_line(body, "%s %s %s;", acc, token, rhs);
 }
 
-/* ---- the tile ------------------------------------------------------------------------------------------------ */
+/* ---- the tile
+ * ------------------------------------------------------------------------------------------------
+ */
 
 typedef struct acc_slot {
     const char *name;
@@ -382,14 +399,15 @@ static const char *tile_element(tile_emit *t, const acc_slot *s, int lane) {
 static void print_transfer(tile_emit *t, const acc_slot *s, bool is_load) {
     ctune_emitter *e = t->e;
     const ctune_access *target = &t->stage->target;
-    const char *c_type = t->lanes > 1 ? vector_name(t, t->type, false) : ctune_type_get(t->type)->c_name;
+    const char *c_type =
+        t->lanes > 1 ? vector_name(t, t->type, false) : ctune_type_get(t->type)->c_name;
     bool padded = t->micro->is_padded;
     if (t->lanes == 1 || padded || is_contiguous(t, target)) {
         const char *element = padded ? tile_element(t, s, 0) : emit_access(e, &s->env, target);
-        const char *place = t->lanes == 1 ? element
-                                          : ctune_arena_printf(e->arena, "*(%s%s *)&%s",
-                                                               is_load ? "const " : "",
-                                                               vector_name(t, t->type, true), element);
+        const char *place =
+            t->lanes == 1 ? element
+                          : ctune_arena_printf(e->arena, "*(%s%s *)&%s", is_load ? "const " : "",
+                                               vector_name(t, t->type, true), element);
         if (is_load) {
             ctune_text_line(e->out, "%s %s = %s;", c_type, s->name, place);
         } else {
@@ -414,7 +432,8 @@ static void print_transfer(tile_emit *t, const acc_slot *s, bool is_load) {
     ctune_text_clear(&list);
 }
 
-/* Copy the valid points between the target and the padded tile: `copy` loops with the transfer as leaf. */
+/* Copy the valid points between the target and the padded tile: `copy` loops with the transfer as
+ * leaf. */
 static void print_copy(tile_emit *t, const ctune_lnode *node, bool is_in) {
     ctune_emitter *e = t->e;
     if (node->kind == CTUNE_LN_STMT) {
@@ -520,7 +539,8 @@ ctune_status emit_micro(ctune_emitter *e, const ctune_micro *micro) {
         print_update(t, slots[i].name, rhs, t->stage->rhs, &body);
     }
     for (int i = 0; i < t->n_defs; i++) {
-        ctune_text_line(e->out, "const %s %s = %s;", t->def_type[i], t->def_name[i], t->def_text[i]);
+        ctune_text_line(e->out, "const %s %s = %s;", t->def_type[i], t->def_name[i],
+                        t->def_text[i]);
     }
     ctune_text_append(e->out, ctune_text_get(&body));
     ctune_text_clear(&body);

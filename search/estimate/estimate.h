@@ -13,15 +13,15 @@
 #include "search/schedule/nest.h"
 
 typedef struct ctune_machine {
-    double ghz;                  /* cycles per ns; 3.0 unless known */
+    double ghz; /* cycles per ns; 3.0 unless known */
     int vector_bytes;
-    int n_vector_regs;           /* 32 for AVX-512, 16 otherwise */
-    double fma_per_cycle;        /* vector FMAs, 2 */
+    int n_vector_regs;                        /* 32 for AVX-512, 16 otherwise */
+    double fma_per_cycle;                     /* vector FMAs, 2 */
     double loads_per_cycle, stores_per_cycle; /* vector loads 2, stores 1 */
-    double fma_latency;          /* cycles, 4 */
-    double line_bytes;           /* 64 */
-    double cache_bytes[3];       /* L1, L2, L3 */
-    double bytes_per_cycle[4];   /* from L1 (never binding), L2, L3, memory */
+    double fma_latency;                       /* cycles, 4 */
+    double line_bytes;                        /* 64 */
+    double cache_bytes[3];                    /* L1, L2, L3 */
+    double bytes_per_cycle[4];                /* from L1 (never binding), L2, L3, memory */
     int n_cores;
 } ctune_machine;
 

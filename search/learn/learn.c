@@ -40,7 +40,7 @@ struct ctune_learner {
     ctune_history *history;
     int n_targets, size_targets;
     struct {
-        int name; /* key */
+        int name;      /* key */
         bool is_known; /* a history had its facts */
         ctune_target_facts facts;
     } *targets;

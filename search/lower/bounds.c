@@ -6,7 +6,8 @@
 
 enum { MAX_ROWS = 400 };
 
-/* Columns: [0, n_y) dims of the statement, [n_y, n_y + n_x) open tile variables, then params, divs, constant. */
+/* Columns: [0, n_y) dims of the statement, [n_y, n_y + n_x) open tile variables, then params, divs,
+ * constant. */
 typedef struct row {
     int64_t *c;
     bool is_domain;
@@ -19,7 +20,7 @@ typedef struct fm_system {
     const ctune_open *open;
     int n_open;
     int n_y, n_cols;
-    int x_col[CTUNE_MAX_OPEN]; /* column of an open tile variable, -1 for point loops */
+    int x_col[CTUNE_MAX_OPEN];   /* column of an open tile variable, -1 for point loops */
     bool fixed[CTUNE_MAX_DEPTH]; /* y is scanned by an open point loop */
     int fixed_var[CTUNE_MAX_DEPTH];
     int n_rows;
@@ -91,7 +92,8 @@ static row *row_new(fm_system *s) {
     return r;
 }
 
-/* Divide by the gcd of the coefficients, tightening the constant; drop when trivially true or implied by a parallel row. */
+/* Divide by the gcd of the coefficients, tightening the constant; drop when trivially true or
+ * implied by a parallel row. */
 static void row_settle(fm_system *s) {
     row *r = &s->rows[s->n_rows - 1];
     int last = s->n_cols - 1;

@@ -1,11 +1,12 @@
 /*
  * Bounds of one loop by Fourier-Motzkin elimination over a statement's domain.
  *
- * Loops of a nest scan a statement's dims in any order and at several tile levels. For the loop over a level of
- * dim p, given the loops already open around it, the bounds are what the domain and the open tiles
- * (x <= y <= x + T - 1) imply for y_p once the dims not yet scanned are projected out. Rational projection may let a
- * loop run over values that inner loops find empty; it never loses a point, and each constraint of the domain is
- * enforced exactly by the innermost point loop among its dims. (Banerjee 1993; Ancourt and Irigoin 1991.)
+ * Loops of a nest scan a statement's dims in any order and at several tile levels. For the loop
+ * over a level of dim p, given the loops already open around it, the bounds are what the domain and
+ * the open tiles (x <= y <= x + T - 1) imply for y_p once the dims not yet scanned are projected
+ * out. Rational projection may let a loop run over values that inner loops find empty; it never
+ * loses a point, and each constraint of the domain is enforced exactly by the innermost point loop
+ * among its dims. (Banerjee 1993; Ancourt and Irigoin 1991.)
  *
  * Variables (lvars) are the loop variables of the lowered program; affs use TERM_AXIS ids for them.
  */
@@ -16,10 +17,11 @@
 
 enum { CTUNE_MAX_OPEN = 64 };
 
-/* A loop that is already open: variable `var` scans dim position `pos` of the statement; step 1 = the dim itself. */
+/* A loop that is already open: variable `var` scans dim position `pos` of the statement; step 1 =
+ * the dim itself. */
 typedef struct ctune_open {
-    int var;      /* lvar */
-    int pos;      /* position in stmt->dims */
+    int var; /* lvar */
+    int pos; /* position in stmt->dims */
     int64_t step;
 } ctune_open;
 
@@ -34,12 +36,13 @@ typedef struct ctune_bound {
 typedef struct ctune_bounds {
     int n_lower, n_upper;
     ctune_bound *lower, *upper; /* max of lowers, min of uppers */
-    int n_param_rows;           /* facts over parameters alone without which the domain is empty, each >= 0 */
+    int n_param_rows; /* facts over parameters alone without which the domain is empty, each >= 0 */
     const ctune_aff **param_rows;
-    bool is_inexact;            /* some value in range may have no integer point inside */
+    bool is_inexact; /* some value in range may have no integer point inside */
 } ctune_bounds;
 
-/* Another restriction of dim `pos`: lo <= y (is_lower) or y <= hi, by the value of a variable plus c. */
+/* Another restriction of dim `pos`: lo <= y (is_lower) or y <= hi, by the value of a variable plus
+ * c. */
 typedef struct ctune_extra {
     int pos;
     int var;
@@ -50,9 +53,11 @@ typedef struct ctune_extra {
 /* Can con be used in elimination (no div over axes)? Others become conditions at the statement. */
 bool ctune_bounds_is_plain(const ctune_region *region, const ctune_aff *con);
 
-/* Bounds of dim position pos of stmt under the open loops (results in arena). ENOMEM, EREFUSED when the system grows too large. */
-CTUNE_MUST_USE ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena, const ctune_region *region,
-                                              const ctune_stmt *stmt, const ctune_open *open, int n_open,
+/* Bounds of dim position pos of stmt under the open loops (results in arena). ENOMEM, EREFUSED when
+ * the system grows too large. */
+CTUNE_MUST_USE ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena,
+                                              const ctune_region *region, const ctune_stmt *stmt,
+                                              const ctune_open *open, int n_open,
                                               const ctune_extra *extra, int n_extra, int pos,
                                               ctune_bounds *out);
 

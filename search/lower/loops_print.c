@@ -1,4 +1,5 @@
-/* Dump of the lowered program for `ctune show loops`: a summary, one node a line, independent of the target language. */
+/* Dump of the lowered program for `ctune show loops`: a summary, one node a line, independent of
+ * the target language. */
 #include "search/lower/loops.h"
 
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /*
- * Lowering: nest -> loops. This file walks the nest; bounds come from bounds.c, register tiles from register.c, packed
- * copies from pack.c, temporaries from temps.c.
+ * Lowering: nest -> loops. This file walks the nest; bounds come from bounds.c, register tiles from
+ * register.c, packed copies from pack.c, temporaries from temps.c.
  *
- * A loop over several statements gets bounds that all of them share (parallel constraints with the loosest constant); what a
- * statement's own domain asks beyond that becomes an `if` around the part of the loop body that is its alone.
+ * A loop over several statements gets bounds that all of them share (parallel constraints with the
+ * loosest constant); what a statement's own domain asks beyond that becomes an `if` around the part
+ * of the loop body that is its alone.
  */
 #include "search/lower/lower_private.h"
 
@@ -77,8 +78,8 @@ ctune_limit lower_limit_var(lowerer *w, int var, int64_t add) {
     ctune_limit limit = {.n = 1, .align_var = -1};
     ctune_bound *b = CTUNE_NEW(w->arena, ctune_bound);
     if (b != NULL) {
-        b->aff = ctune_aff_add_const(
-            w->arena, ctune_aff_term(w->arena, CTUNE_TERM_AXIS, var, 1), add);
+        b->aff =
+            ctune_aff_add_const(w->arena, ctune_aff_term(w->arena, CTUNE_TERM_AXIS, var, 1), add);
         b->den = 1;
         b->i_con = -1;
     }
@@ -101,7 +102,9 @@ void lower_push(lowerer *w, int var, int dim, int64_t step, int node) {
     w->n_open++;
 }
 
-void lower_pop(lowerer *w) { w->n_open--; }
+void lower_pop(lowerer *w) {
+    w->n_open--;
+}
 
 int lower_pos(const ctune_stmt *stmt, int dim) {
     for (int p = 0; p < stmt->n_dims; p++) {
@@ -128,7 +131,8 @@ int lower_stmts_under(const lowerer *w, int node, int *out) {
     return n;
 }
 
-/* ---- bounds of one loop -------------------------------------------------------------------------------------- */
+/* ---- bounds of one loop
+ * -------------------------------------------------------------------------------------- */
 
 static ctune_status find_raw(lowerer *w, int stmt, int dim, ctune_bounds *out) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
@@ -208,7 +212,8 @@ static int hull(ctune_bound *rows, int n, const ctune_bound *other, int n_other,
 }
 
 static void drop_row(ctune_limit *limit, int i) {
-    ctune_bound *rows = (ctune_bound *)limit->bound; /* made by ctune_bounds_find for this limit alone */
+    ctune_bound *rows =
+        (ctune_bound *)limit->bound; /* made by ctune_bounds_find for this limit alone */
     memmove(&rows[i], &rows[i + 1], (size_t)(limit->n - 1 - i) * sizeof *rows);
     limit->n--;
 }
@@ -219,7 +224,8 @@ static bool is_var_plus(const ctune_bound *b, int var, int64_t add) {
            b->aff->terms[0].coef == 1;
 }
 
-/* The open levels of dim already imply some rows: an inner tile starts no lower than the outer one and, on its grid, ends in it. */
+/* The open levels of dim already imply some rows: an inner tile starts no lower than the outer one
+ * and, on its grid, ends in it. */
 static void simplify(lowerer *w, int dim, ctune_limit *lo, ctune_limit *hi) {
     const lower_open *inner = NULL;
     for (int i = w->n_open - 1; i >= 0; i--) {
@@ -233,8 +239,8 @@ static void simplify(lowerer *w, int dim, ctune_limit *lo, ctune_limit *hi) {
                            is_var_plus(&lo->bound[k], o->var, 0);
             for (int r = 0; o->node >= 0 && knows && r < w->node_lo[o->node].n && !implied; r++) {
                 const ctune_bound *row = &w->node_lo[o->node].bound[r];
-                implied = is_parallel_row(row, &lo->bound[k]) &&
-                          row->aff->c0 >= lo->bound[k].aff->c0;
+                implied =
+                    is_parallel_row(row, &lo->bound[k]) && row->aff->c0 >= lo->bound[k].aff->c0;
             }
             if (implied) {
                 drop_row(lo, k);
@@ -260,7 +266,8 @@ static bool hull_classes(const ctune_bounds *each, int n, ctune_bounds *all) {
 }
 
 /* No constraint in common: least of the lower limits, greatest of the upper ones, as they are. */
-static bool hull_groups(lowerer *w, const ctune_bounds *each, int n, bool is_lower, ctune_limit *out) {
+static bool hull_groups(lowerer *w, const ctune_bounds *each, int n, bool is_lower,
+                        ctune_limit *out) {
     int total = 0;
     for (int i = 0; i < n; i++) {
         total += is_lower ? each[i].n_lower : each[i].n_upper;
@@ -270,7 +277,8 @@ static bool hull_groups(lowerer *w, const ctune_bounds *each, int n, bool is_low
     if (rows == NULL || group == NULL) {
         return false;
     }
-    *out = (ctune_limit){.is_max = is_lower, .bound = rows, .n_groups = n, .group = group, .align_var = -1};
+    *out = (ctune_limit){
+        .is_max = is_lower, .bound = rows, .n_groups = n, .group = group, .align_var = -1};
     for (int i = 0; i < n; i++) {
         int m = is_lower ? each[i].n_lower : each[i].n_upper;
         for (int k = 0; k < m; k++) {
@@ -346,14 +354,14 @@ void lower_env(lowerer *w, int stmt, ctune_env *env) {
         if (w->open[i].dim >= 0 && w->open[i].step == 1) {
             int pos = lower_pos(s, w->open[i].dim);
             if (pos >= 0) {
-                env->val[pos] =
-                    ctune_aff_term(w->arena, CTUNE_TERM_AXIS, w->open[i].var, 1);
+                env->val[pos] = ctune_aff_term(w->arena, CTUNE_TERM_AXIS, w->open[i].var, 1);
             }
         }
     }
 }
 
-/* ---- conditions ---------------------------------------------------------------------------------------------- */
+/* ---- conditions
+ * ---------------------------------------------------------------------------------------------- */
 
 static const ctune_aff *con_to_vars(lowerer *w, int stmt, const ctune_aff *con) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
@@ -378,7 +386,8 @@ static const ctune_aff *con_to_vars(lowerer *w, int stmt, const ctune_aff *con) 
     return out;
 }
 
-/* After loop `node` over dim was opened with limits lo, hi: which domain constraints of stmt hold by them, which wait. */
+/* After loop `node` over dim was opened with limits lo, hi: which domain constraints of stmt hold
+ * by them, which wait. */
 static ctune_status note_constraints(lowerer *w, int stmt, int dim, const ctune_limit *lo,
                                      const ctune_limit *hi) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
@@ -408,7 +417,8 @@ static ctune_status note_constraints(lowerer *w, int stmt, int dim, const ctune_
     return CTUNE_OK;
 }
 
-/* Wrap into an IF what stmt still waits for and can be checked now; returns where to put its code. */
+/* Wrap into an IF what stmt still waits for and can be checked now; returns where to put its code.
+ */
 static ctune_lnode *open_guard(lowerer *w, int stmt, ctune_lnode *into) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, s->n_cons + 1);
@@ -435,7 +445,9 @@ static ctune_lnode *open_guard(lowerer *w, int stmt, ctune_lnode *into) {
     return guard;
 }
 
-/* ---- walk ---------------------------------------------------------------------------------------------------- */
+/* ---- walk
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static ctune_status lower_stmt(lowerer *w, int stmt, ctune_lnode *into) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
@@ -611,8 +623,13 @@ ctune_status ctune_loops_create(ctune_ctx *ctx, const ctune_nest *nest,
     loops->nest = nest;
     loops->region = nest->region;
     loops->tree = nest->form->tree;
-    *w = (lowerer){.ctx = ctx, .loops = loops, .nest = nest, .region = nest->region,
-                   .tree = nest->form->tree, .arena = arena, .options = *options};
+    *w = (lowerer){.ctx = ctx,
+                   .loops = loops,
+                   .nest = nest,
+                   .region = nest->region,
+                   .tree = nest->form->tree,
+                   .arena = arena,
+                   .options = *options};
     for (int i = 0; i < CTUNE_NEST_NODES; i++) {
         w->node_var[i] = -1;
     }

@@ -1,17 +1,19 @@
-/* State shared by the files of the lowering: lower.c (walk), register.c (register tiles), pack.c, temps.c. */
+/* State shared by the files of the lowering: lower.c (walk), register.c (register tiles), pack.c,
+ * temps.c. */
 #ifndef CTUNE_SEARCH_LOWER_PRIVATE_H
 #define CTUNE_SEARCH_LOWER_PRIVATE_H
 
 #include "search/lower/loops.h"
 #include "search/schedule/program.h"
 
-/* An open loop or helper variable, outermost first. dim -1: a helper variable of `extra` constraints. */
+/* An open loop or helper variable, outermost first. dim -1: a helper variable of `extra`
+ * constraints. */
 typedef struct lower_open {
     int var;
     int dim;
     int64_t step;
-    int node;             /* nest node, -1 for synthetic loops */
-    int start_var;        /* variable from whose value the loop starts, exactly; -1 */
+    int node;      /* nest node, -1 for synthetic loops */
+    int start_var; /* variable from whose value the loop starts, exactly; -1 */
 } lower_open;
 
 typedef struct lower_extra {
@@ -33,7 +35,8 @@ typedef struct lowerer {
     int n_extra;
     lower_extra extra[8];
     int node_var[CTUNE_NEST_NODES];        /* variable of an open nest loop, -1 */
-    ctune_limit node_lo[CTUNE_NEST_NODES]; /* all that its lower limit implies; n = 0 when it starts lower */
+    ctune_limit node_lo[CTUNE_NEST_NODES]; /* all that its lower limit implies; n = 0 when it starts
+                                              lower */
     bool pending[CTUNE_MAX_STMTS][64];     /* to be checked by an IF before the statement */
     bool no_register;                      /* lower register tiles as plain loops (prologues) */
     int n_parallel;                        /* open PARALLEL loops */
@@ -55,8 +58,10 @@ int lower_stmts_under(const lowerer *w, int node, int *out); /* out [CTUNE_MAX_S
 /* Both drop rows that the open levels of the same dim imply. */
 ctune_status lower_bounds(lowerer *w, int stmt, int dim, ctune_limit *lo, ctune_limit *hi);
 /* Hull over several statements: classes of parallel rows that all share, loosest constant. */
-ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, ctune_limit *lo, ctune_limit *hi);
-/* IF over what the parameters alone must satisfy for stmt to run at all; `into` itself when there is nothing. */
+ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, ctune_limit *lo,
+                               ctune_limit *hi);
+/* IF over what the parameters alone must satisfy for stmt to run at all; `into` itself when there
+ * is nothing. */
 ctune_lnode *lower_param_guard(lowerer *w, int stmt, int dim, ctune_lnode *into);
 void lower_env(lowerer *w, int stmt, ctune_env *env); /* values of the open point loops */
 
@@ -71,10 +76,11 @@ void lower_decls_at(lowerer *w, int node, ctune_lnode *into);
 /* The register tile of stmt: nodes below loop `at`. Returns false with words in ctx->error. */
 typedef struct lower_tile {
     int at;
-    int n_tile, tile_node[CTUNE_MAX_TILE];   /* unrolled and vector loops, vector last */
+    int n_tile, tile_node[CTUNE_MAX_TILE]; /* unrolled and vector loops, vector last */
     int n_inner, inner_node[CTUNE_MAX_DEPTH];
 } lower_tile;
 bool lower_tile_find(lowerer *w, int stmt, int at, lower_tile *out);
-bool lower_tile_has(const lowerer *w, int stmt, lower_tile *out); /* the register cache of stmt, if it has one */
+bool lower_tile_has(const lowerer *w, int stmt,
+                    lower_tile *out); /* the register cache of stmt, if it has one */
 
 #endif

@@ -1,20 +1,25 @@
 /*
  * Packed copies: `cache_read S.r at P pack`.
  *
- * At the start of each iteration of loop P, what the read touches under P is copied into a buffer in the order in which
- * the register tile of S reads it: [panel of the tiled dim][other dims, outermost first][element of the panel]. Partial panels
- * are filled up with zeros, so that partial tiles may compute on whole panels. The read is widened to the largest
- * subexpression that depends on the same dims (alpha * A[i][k] is multiplied once while copying).
+ * At the start of each iteration of loop P, what the read touches under P is copied into a buffer
+ * in the order in which the register tile of S reads it: [panel of the tiled dim][other dims,
+ * outermost first][element of the panel]. Partial panels are filled up with zeros, so that partial
+ * tiles may compute on whole panels. The read is widened to the largest subexpression that depends
+ * on the same dims (alpha * A[i][k] is multiplied once while copying).
  */
 #include "search/lower/lower_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- widening ------------------------------------------------------------------------------------------------ */
+/* ---- widening
+ * ------------------------------------------------------------------------------------------------
+ */
 
-/* Axes that expr depends on, as a mask over stage->axes; adds a high bit for anything that must not be packed. */
-static uint32_t axes_of(const ctune_region *region, const ctune_stage *stage, const ctune_expr *expr) {
+/* Axes that expr depends on, as a mask over stage->axes; adds a high bit for anything that must not
+ * be packed. */
+static uint32_t axes_of(const ctune_region *region, const ctune_stage *stage,
+                        const ctune_expr *expr) {
     uint32_t mask = 0;
     const ctune_aff *affs[CTUNE_MAX_RANK];
     int n = 0;
@@ -53,7 +58,8 @@ static bool has_read(const ctune_expr *expr, int read) {
     return false;
 }
 
-/* A float product below a sum may be fused with it by the compiler: a copy of the product would round twice. */
+/* A float product below a sum may be fused with it by the compiler: a copy of the product would
+ * round twice. */
 static bool is_fusible(const ctune_expr *expr) {
     return ctune_type_is_float(expr->type) &&
            (expr->op == CTUNE_OP_MUL || (expr->op == CTUNE_OP_NEG && is_fusible(expr->kids[0])));
@@ -80,7 +86,8 @@ static bool is_total(const ctune_expr *expr) {
     }
 }
 
-/* Does C evaluate this read at every point of the domain? Not in an arm of ?:, behind && or ||, or in a guard. */
+/* Does C evaluate this read at every point of the domain? Not in an arm of ?:, behind && or ||, or
+ * in a guard. */
 static bool is_unconditional(const ctune_expr *expr, int read) {
     if (expr->op == CTUNE_OP_READ) {
         return expr->read_id == read;
@@ -101,7 +108,8 @@ const ctune_expr *ctune_pack_widen(const ctune_region *region, const ctune_stage
     bool parent_sums = stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB;
     while (at != NULL && has_read(at, read)) {
         bool sums = at->op == CTUNE_OP_ADD || at->op == CTUNE_OP_SUB || at->op == CTUNE_OP_NEG;
-        if (axes_of(region, stage, at) == want && !(parent_sums && is_fusible(at)) && is_total(at)) {
+        if (axes_of(region, stage, at) == want && !(parent_sums && is_fusible(at)) &&
+            is_total(at)) {
             return at;
         }
         const ctune_expr *next = NULL;
@@ -116,7 +124,8 @@ const ctune_expr *ctune_pack_widen(const ctune_region *region, const ctune_stage
     return at == NULL ? stage->reads[read] : at;
 }
 
-/* ---- what a copy needs --------------------------------------------------------------------------------------- */
+/* ---- what a copy needs
+ * --------------------------------------------------------------------------------------- */
 
 static bool dim_moves(const ctune_stmt *s, const ctune_stage *stage, uint32_t axes, int dim) {
     for (int d = 0; d < stage->n_axes; d++) {
@@ -188,7 +197,8 @@ static ctune_status buffer_dim(lowerer *w, ctune_lbuffer *buffer, int stmt, int 
     return status;
 }
 
-/* ---- the copy loops ------------------------------------------------------------------------------------------ */
+/* ---- the copy loops
+ * ------------------------------------------------------------------------------------------ */
 
 /* Store the value (or zero) for lanes [lo, hi] of the open panel. */
 static void lane_loop(lowerer *w, const ctune_packed *packed, int stmt, int dim, ctune_limit lo,
@@ -270,17 +280,16 @@ static ctune_status copy_panels(lowerer *w, ctune_packed *packed, int stmt, ctun
                 const ctune_aff *edge = side == 0 ? first : last;
                 for (int i = 0; i < limit->n; i++) {
                     const ctune_bound *b = &limit->bound[i];
-                    bool from_base = side == 0 && packed->tile_var != packed->tile_base &&
-                                     b->den == 1 &&
-                                     ctune_aff_is_equal(b->aff, ctune_aff_term(w->arena, CTUNE_TERM_AXIS,
-                                                                               packed->tile_base, 1));
+                    bool from_base =
+                        side == 0 && packed->tile_var != packed->tile_base && b->den == 1 &&
+                        ctune_aff_is_equal(b->aff, ctune_aff_term(w->arena, CTUNE_TERM_AXIS,
+                                                                  packed->tile_base, 1));
                     if (from_base || (ctune_aff_is_equal(b->aff, edge) && b->den == 1)) {
                         continue;
                     }
-                    const ctune_aff *gap = ctune_aff_sub(
-                        w->arena, ctune_aff_scale(w->arena, edge, b->den), b->aff);
-                    conds[guard->n_conds++] =
-                        side == 0 ? gap : ctune_aff_scale(w->arena, gap, -1);
+                    const ctune_aff *gap =
+                        ctune_aff_sub(w->arena, ctune_aff_scale(w->arena, edge, b->den), b->aff);
+                    conds[guard->n_conds++] = side == 0 ? gap : ctune_aff_scale(w->arena, gap, -1);
                 }
             }
             guard->conds = conds;
@@ -310,9 +319,12 @@ static ctune_status copy_panels(lowerer *w, ctune_packed *packed, int stmt, ctun
     return status;
 }
 
-/* ---- one copy ------------------------------------------------------------------------------------------------ */
+/* ---- one copy
+ * ------------------------------------------------------------------------------------------------
+ */
 
-/* A base variable for dim at the current place: the open tile's variable or a LET of its lower limit. *hi: its last value. */
+/* A base variable for dim at the current place: the open tile's variable or a LET of its lower
+ * limit. *hi: its last value. */
 static ctune_status find_range(lowerer *w, int stmt, int dim, ctune_lnode *into, int *base,
                                ctune_limit *hi) {
     ctune_limit lo;
@@ -347,7 +359,8 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     const ctune_stage *stage = &w->region->stages[s->stage];
     lower_tile tile;
     if (!lower_tile_has(w, cache->stmt, &tile)) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: stage %s has no register tile", stage->name);
+        return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: stage %s has no register tile",
+                          stage->name);
     }
     if (cache->read < 0 || cache->read >= stage->n_reads) {
         return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: no such read");
@@ -421,7 +434,8 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
             p->tile_pos = pos;
             p->tile_base = base;
             p->tile = panel;
-            if (open >= 0 && w->open[open].node == origin) { /* one panel: its loop is open already */
+            if (open >= 0 &&
+                w->open[open].node == origin) { /* one panel: its loop is open already */
                 p->tile_var = w->open[open].var;
             }
             panel_hi = hi;
@@ -449,12 +463,14 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
         }
     }
     if (p->tile_pos < 0 && p->n_seq == 0) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: nothing of the read varies inside the loop");
+        return ctune_fail(w->ctx, CTUNE_EREFUSED,
+                          "pack: nothing of the read varies inside the loop");
     }
     w->loops->packed[i_cache] = p;
     ctune_lnode *block = lower_lnode(w, CTUNE_LN_SEQ);
     if (block != NULL) {
-        block->comment = ctune_arena_printf(w->arena, "pack read %d of %s", cache->read, stage->name);
+        block->comment =
+            ctune_arena_printf(w->arena, "pack read %d of %s", cache->read, stage->name);
     }
     lower_append(w, into, block);
     return copy_panels(w, p, cache->stmt, panel_hi, block);

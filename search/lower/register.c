@@ -1,9 +1,9 @@
 /*
  * Register tiles: `cache_write S at L register`.
  *
- * Below loop L stand the reduction loops of S and, innermost, its tile: loops with a constant extent that are unrolled or
- * run in vector lanes. One full tile becomes a MICRO node: accumulators in registers, the reduction loops inside,
- * no bound or guard. What surrounds it:
+ * Below loop L stand the reduction loops of S and, innermost, its tile: loops with a constant
+ * extent that are unrolled or run in vector lanes. One full tile becomes a MICRO node: accumulators
+ * in registers, the reduction loops inside, no bound or guard. What surrounds it:
  *
  *     if (the whole tile lies in the domain) {
  *         reduction values that only some points of the tile have (triangular domains): plain loops
@@ -104,15 +104,15 @@ static bool has_pseudo(const tile_build *b, const ctune_aff *aff) {
 }
 
 /* aff with each tile point replaced by the corner that makes aff largest (or smallest). */
-static const ctune_aff *at_corner(lowerer *w, const tile_build *b, const ctune_aff *aff, bool largest) {
+static const ctune_aff *at_corner(lowerer *w, const tile_build *b, const ctune_aff *aff,
+                                  bool largest) {
     for (int t = 0; t < b->n_tile; t++) {
         int64_t coef = ctune_aff_coef(aff, CTUNE_TERM_AXIS, b->pseudo[t]);
         if (coef != 0) {
             bool upper = (coef > 0) == largest;
-            const ctune_aff *corner =
-                ctune_aff_add_const(w->arena,
-                                    ctune_aff_term(w->arena, CTUNE_TERM_AXIS, b->tile[t].origin, 1),
-                                    upper ? b->tile[t].extent - 1 : 0);
+            const ctune_aff *corner = ctune_aff_add_const(
+                w->arena, ctune_aff_term(w->arena, CTUNE_TERM_AXIS, b->tile[t].origin, 1),
+                upper ? b->tile[t].extent - 1 : 0);
             aff = ctune_aff_subst(w->arena, aff, CTUNE_TERM_AXIS, b->pseudo[t], corner);
             if (aff == NULL) {
                 return NULL;
@@ -134,9 +134,10 @@ static void pop_n(lowerer *w, int n) {
     }
 }
 
-/* Limits of the reduction loops that every point of the tile shares. depends: some limit differs between points. */
-static ctune_status core_limits(lowerer *w, const tile_build *b, ctune_lfor *inner, bool *lower_depends,
-                                bool *upper_depends) {
+/* Limits of the reduction loops that every point of the tile shares. depends: some limit differs
+ * between points. */
+static ctune_status core_limits(lowerer *w, const tile_build *b, ctune_lfor *inner,
+                                bool *lower_depends, bool *upper_depends) {
     ctune_status status = CTUNE_OK;
     *lower_depends = *upper_depends = false;
     push_points(w, b);
@@ -166,9 +167,10 @@ static ctune_status core_limits(lowerer *w, const tile_build *b, ctune_lfor *inn
 }
 
 /*
- * Conditions under which every point of the tile has iterations: the bounds of each tile dim at their worst corner. They come from the
- * projected domain, not only from the constraints on tile dims alone, since a tile loads and stores its points even
- * when the reduction loop turns out empty.
+ * Conditions under which every point of the tile has iterations: the bounds of each tile dim at
+ * their worst corner. They come from the projected domain, not only from the constraints on tile
+ * dims alone, since a tile loads and stores its points even when the reduction loop turns out
+ * empty.
  */
 static ctune_status full_conditions(lowerer *w, const tile_build *b, ctune_lnode *guard) {
     const ctune_stmt *s = &w->tree->stmts[b->stmt];
@@ -249,10 +251,11 @@ static ctune_lnode *let_node(lowerer *w, const char *name, ctune_limit limit, ct
     return let;
 }
 
-/* The plain loops below the register loop, restricted to part of the reduction's range: values below `first` (is_lower
- * false) or from `first` on. Inside, the tile's points are scanned exactly; when origin variables are given they are open. */
-static ctune_status plain_part(lowerer *w, const tile_build *b, const lower_tile *tile, int var, int64_t c,
-                               bool is_lower, ctune_lnode *into) {
+/* The plain loops below the register loop, restricted to part of the reduction's range: values
+ * below `first` (is_lower false) or from `first` on. Inside, the tile's points are scanned exactly;
+ * when origin variables are given they are open. */
+static ctune_status plain_part(lowerer *w, const tile_build *b, const lower_tile *tile, int var,
+                               int64_t c, bool is_lower, ctune_lnode *into) {
     bool saved = w->no_register;
     w->no_register = true;
     w->extra[w->n_extra++] =
@@ -302,7 +305,8 @@ static ctune_status plain_part(lowerer *w, const tile_build *b, const lower_tile
 }
 
 /* A full tile: prologue, MICRO, epilogue. tile: the nest's own loops, NULL for a narrower tile. */
-static ctune_status full_tile(lowerer *w, tile_build *b, const lower_tile *tile, ctune_lnode *into) {
+static ctune_status full_tile(lowerer *w, tile_build *b, const lower_tile *tile,
+                              ctune_lnode *into) {
     ctune_lfor inner[CTUNE_MAX_DEPTH];
     bool lower_depends, upper_depends;
     ctune_status status = core_limits(w, b, inner, &lower_depends, &upper_depends);
@@ -331,7 +335,8 @@ static ctune_status full_tile(lowerer *w, tile_build *b, const lower_tile *tile,
     }
     last->floor_var = first->var;
     last->floor_add = -1;
-    /* Origins of the tile are open as coarse loops (nest) or known through `tile` dims pushed by the caller. */
+    /* Origins of the tile are open as coarse loops (nest) or known through `tile` dims pushed by
+     * the caller. */
     if (lower_depends) {
         status = plain_part(w, b, tile, first->var, -1, false, into);
     }
@@ -344,7 +349,8 @@ static ctune_status full_tile(lowerer *w, tile_build *b, const lower_tile *tile,
     return status;
 }
 
-/* ---- partial tiles ------------------------------------------------------------------------------------------- */
+/* ---- partial tiles
+ * ------------------------------------------------------------------------------------------- */
 
 static bool is_packed_read(const lowerer *w, int stmt, const ctune_expr *expr) {
     for (int c = 0; c < w->nest->n_caches; c++) {
@@ -372,7 +378,8 @@ static bool reads_dim(const lowerer *w, const ctune_stmt *s, const ctune_access 
     return false;
 }
 
-/* May expr be evaluated at points outside the domain? Only packed or tile-invariant reads; nothing that can trap. */
+/* May expr be evaluated at points outside the domain? Only packed or tile-invariant reads; nothing
+ * that can trap. */
 static bool is_safe_outside(const lowerer *w, const tile_build *b, const ctune_expr *expr) {
     if (is_packed_read(w, b->stmt, expr)) {
         return true;
@@ -441,7 +448,8 @@ static ctune_status point_loops(lowerer *w, const tile_build *b, ctune_lnode **o
     return status;
 }
 
-/* Dim t of the tile point by point (vector dim: by whole vectors, then points). `done`: dims already scanned. */
+/* Dim t of the tile point by point (vector dim: by whole vectors, then points). `done`: dims
+ * already scanned. */
 static ctune_status narrow_tiles(lowerer *w, const tile_build *b, int t, ctune_lnode *into) {
     if (t == b->n_tile) {
         tile_build scalar = *b;
@@ -603,9 +611,10 @@ static bool is_positive_in_domain(lowerer *w, const ctune_stmt *s, const ctune_a
 }
 
 /*
- * In-place updates (triangular solves, factorisations): the core of a tile runs over reduction values that lie in the domain of
- * all its points. A read of the target's tensor cannot hit the tile when at some index it differs from
- * the target throughout the domain and does not itself move with the tile.
+ * In-place updates (triangular solves, factorisations): the core of a tile runs over reduction
+ * values that lie in the domain of all its points. A read of the target's tensor cannot hit the
+ * tile when at some index it differs from the target throughout the domain and does not itself move
+ * with the tile.
  */
 static bool is_core_safe(lowerer *w, int stmt, const lower_tile *tile) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
@@ -664,8 +673,8 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
                                      .is_vector = nn->ann == CTUNE_ANN_VECTOR};
         b.pseudo[t] = lower_var(w, nn->name);
         if (b.tile[t].origin < 0 || b.pseudo[t] < 0) {
-            return ctune_fail(w->ctx, CTUNE_EREFUSED, "register tile: loop '%s' has its tile inside",
-                              nn->name);
+            return ctune_fail(w->ctx, CTUNE_EREFUSED,
+                              "register tile: loop '%s' has its tile inside", nn->name);
         }
     }
     for (int i = 0; i < tile.n_inner; i++) {
@@ -675,8 +684,8 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
     for (int i = 0; i < tile.n_inner; i++) {
         /* the register target must not move with an inner loop */
         if (reads_dim(w, s, &stage->target, b.inner_dim[i])) {
-            return ctune_fail(w->ctx, CTUNE_EREFUSED,
-                              "register tile: loop '%s' moves the target", b.inner_name[i]);
+            return ctune_fail(w->ctx, CTUNE_EREFUSED, "register tile: loop '%s' moves the target",
+                              b.inner_name[i]);
         }
     }
     if (tile.n_tile + tile.n_inner > 0) {

@@ -1,10 +1,10 @@
 /*
  * Temporaries: where they live.
  *
- * In the IR a temporary is fully expanded: one element per iteration of the loops around its scope. An index whose point
- * loop encloses all accesses is contracted: each iteration of that loop uses its own element and no other.
- * When every index is contracted the temporary is a local scalar of the innermost loop body that holds all accesses; else a
- * scratch array over the remaining indices.
+ * In the IR a temporary is fully expanded: one element per iteration of the loops around its scope.
+ * An index whose point loop encloses all accesses is contracted: each iteration of that loop uses
+ * its own element and no other. When every index is contracted the temporary is a local scalar of
+ * the innermost loop body that holds all accesses; else a scratch array over the remaining indices.
  */
 #include "search/lower/lower_private.h"
 
@@ -13,7 +13,7 @@
 
 typedef struct temp_use {
     int n;
-    int node[2 * CTUNE_MAX_STMTS];           /* statement nodes that access the tensor */
+    int node[2 * CTUNE_MAX_STMTS]; /* statement nodes that access the tensor */
     const ctune_access *access[2 * CTUNE_MAX_STMTS];
     int stmt[2 * CTUNE_MAX_STMTS];
 } temp_use;
@@ -79,8 +79,8 @@ static int dim_of_index(const lowerer *w, const temp_use *use, int i, int idx) {
 }
 
 /*
- * Deepest loop (or root) around all uses and under loops of the tensor's own indices only: a loop over another dim comes
- * back to the same element, which must live on outside it.
+ * Deepest loop (or root) around all uses and under loops of the tensor's own indices only: a loop
+ * over another dim comes back to the same element, which must live on outside it.
  */
 static int find_scope(const lowerer *w, const temp_use *use) {
     int scope = w->nest->node[use->node[0]].parent;
@@ -153,8 +153,8 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, ctune_
             }
         }
         ctune_bounds b;
-        ctune_status status = ctune_bounds_find(w->ctx, w->arena, w->region, &plain, NULL, 0, NULL,
-                                                0, pos, &b);
+        ctune_status status =
+            ctune_bounds_find(w->ctx, w->arena, w->region, &plain, NULL, 0, NULL, 0, pos, &b);
         if (status != CTUNE_OK) {
             return status;
         }

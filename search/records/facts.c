@@ -19,10 +19,13 @@
 #include <unistd.h>
 
 #define ROW(name, kind, member, min, max, is_of_machine)                                           \
-    {                                                                                              \
-        name, CTUNE_FACT_##kind, offsetof(ctune_target_facts, member),                             \
-            sizeof(((ctune_target_facts *)NULL)->member), min, max, is_of_machine                  \
-    }
+    {name,                                                                                         \
+     CTUNE_FACT_##kind,                                                                            \
+     offsetof(ctune_target_facts, member),                                                         \
+     sizeof(((ctune_target_facts *)NULL)->member),                                                 \
+     min,                                                                                          \
+     max,                                                                                          \
+     is_of_machine}
 
 static const ctune_fact_row rows[] = {
     ROW("compiler", TEXT, compiler, 0, 0, false),

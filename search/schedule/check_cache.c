@@ -129,9 +129,10 @@ static bool moves_with_tile(const ctune_nest *nest, const ctune_cache *cache, ui
 }
 
 /*
- * Apart from the whole tile: at one index the read does not move with the tile and the domain says that it differs from
- * the target. The tile's core runs over reduction values that are in the domain of every point of the tile, so the
- * read hits none of them; what is not core runs as plain loops in the nest's own order.
+ * Apart from the whole tile: at one index the read does not move with the tile and the domain says
+ * that it differs from the target. The tile's core runs over reduction values that are in the
+ * domain of every point of the tile, so the read hits none of them; what is not core runs as plain
+ * loops in the nest's own order.
  */
 static bool is_apart(const ctune_nest *nest, const ctune_cache *cache, uint32_t space,
                      const ctune_access *read) {

@@ -1,30 +1,30 @@
 /*
- * Schedule: a list of primitives, as data. Printed one a line, parsed back, copied by value, stored in records, fed to
- * sequence models as is. A schedule = structural primitives first, then loop and memory primitives.
+ * Schedule: a list of primitives, as data. Printed one a line, parsed back, copied by value, stored
+ * in records, fed to sequence models as is. A schedule = structural primitives first, then loop and
+ * memory primitives.
  *
  * Text, one primitive a line ('#' starts a comment; ';' may stand for a newline):
  *     distribute
  *     fuse S0 S1 1
  *     polyhedral max
  *     split i 64 -> i0 i1          # i0 advances by 64, i1 runs inside
- *     reorder j0 k0 i0 k1 i1 j1    # loops of one perfect nest, outermost first; loops not named keep their places
- *     collapse i j                 # annotate: run as one parallel loop (the two loops must be adjacent, i parallel)
- *     unroll i1
- *     vectorize j1                 # all lanes of j1's extent; j1 must be a constant tile
- *     parallel i0
- *     cache_read S0.0 at k0 pack   # read 0 of stage S0 (read_id); "root" names the whole nest
- *     cache_write S0 at k0 register
- *     specialize n=1024            # parameter fixed: the emitted code is guarded by n == 1024
- *     round_products               # each product is rounded before it is added (see emit.h)
+ *     reorder j0 k0 i0 k1 i1 j1    # loops of one perfect nest, outermost first; loops not named
+ * keep their places collapse i j                 # annotate: run as one parallel loop (the two
+ * loops must be adjacent, i parallel) unroll i1 vectorize j1                 # all lanes of j1's
+ * extent; j1 must be a constant tile parallel i0 cache_read S0.0 at k0 pack   # read 0 of stage S0
+ * (read_id); "root" names the whole nest cache_write S0 at k0 register specialize n=1024 #
+ * parameter fixed: the emitted code is guarded by n == 1024 round_products               # each
+ * product is rounded before it is added (see emit.h)
  */
 #ifndef CTUNE_SEARCH_SCHEDULE_SCHEDULE_H
 #define CTUNE_SEARCH_SCHEDULE_SCHEDULE_H
 
 #include "search/schedule/nest.h"
 
-/* id, name, is_structural, syntax, help. One row a primitive; the rest of design §4 joins here. The printer and the parser
- * are driven by the syntax: n name, + one or more names, # integer >= 0, > "->", @ "at", . and = themselves (no space
- * around), m max|min|smart, p "pack", r "register". Names fill prim.name[] and the integer or mode prim.number. */
+/* id, name, is_structural, syntax, help. One row a primitive; the rest of design §4 joins here. The
+ * printer and the parser are driven by the syntax: n name, + one or more names, # integer >= 0, >
+ * "->", @ "at", . and = themselves (no space around), m max|min|smart, p "pack", r "register".
+ * Names fill prim.name[] and the integer or mode prim.number. */
 #define CTUNE_PRIM_TABLE(X)                                                                        \
     X(DISTRIBUTE, "distribute", 1, "", "split loops over several statements into one nest each")   \
     X(FUSE, "fuse", 1, "nn#", "S0 S1 depth: merge the outer loops of two adjacent nests")          \
@@ -36,7 +36,8 @@
     X(VECTORIZE, "vectorize", 0, "n", "i: run the loop's iterations in vector lanes")              \
     X(PARALLEL, "parallel", 0, "n", "i: OpenMP threads")                                           \
     X(CACHE_READ, "cache_read", 0, "n.#@np", "S.r at loop pack: copy what read r of S touches")    \
-    X(CACHE_WRITE, "cache_write", 0, "n@nr", "S at loop register: keep the target tile in registers") \
+    X(CACHE_WRITE, "cache_write", 0, "n@nr",                                                       \
+      "S at loop register: keep the target tile in registers")                                     \
     X(SPECIALIZE, "specialize", 1, "n=#", "n=v: fix a parameter, guarded at run time")             \
     X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")
 
@@ -50,7 +51,7 @@ typedef enum ctune_prim_kind {
 typedef struct ctune_prim_info {
     const char *name;
     bool is_structural;
-    const char *syntax;               /* see the table */
+    const char *syntax; /* see the table */
     const char *help;
 } ctune_prim_info;
 const ctune_prim_info *ctune_prim_get(ctune_prim_kind kind);
@@ -59,10 +60,10 @@ enum { CTUNE_PRIM_NAMES = 24, CTUNE_SCHEDULE_PRIMS = 96 };
 
 typedef struct ctune_prim {
     ctune_prim_kind kind;
-    int n_names;                      /* loop and stage operands, in order of the text */
+    int n_names; /* loop and stage operands, in order of the text */
     char name[CTUNE_PRIM_NAMES][CTUNE_NAME_BYTES];
-    int64_t number;                   /* split: factor; fuse: depth; cache_read: read_id; specialize: value;
-                                         polyhedral: ctune_poly_mode */
+    int64_t number; /* split: factor; fuse: depth; cache_read: read_id; specialize: value;
+                       polyhedral: ctune_poly_mode */
 } ctune_prim;
 
 /* Growable list; owner: the holder, ctune_schedule_clear. */
@@ -80,6 +81,7 @@ bool ctune_schedule_is_equal(const ctune_schedule *a, const ctune_schedule *b);
 void ctune_schedule_append_text(ctune_schedule *schedule, const char *line);
 void ctune_schedule_print(const ctune_schedule *schedule, ctune_text *out);
 /* Fails EUSAGE with line and column. Appends to out. */
-CTUNE_MUST_USE ctune_status ctune_schedule_parse(ctune_ctx *ctx, const char *text, ctune_schedule *out);
+CTUNE_MUST_USE ctune_status ctune_schedule_parse(ctune_ctx *ctx, const char *text,
+                                                 ctune_schedule *out);
 
 #endif

@@ -39,7 +39,8 @@ static void decode_unroll(decoder *dec, const chain *c, int which, plan *p) {
     const int *sizes = which == 0 ? unroll_sizes : unroll2_sizes;
     int slot = c->slots.u[which];
     int d = c->u[take(dec, slot, c->n_u)];
-    /* outside a register tile an unrolled loop is only an unrolled loop: the compiler does that itself */
+    /* outside a register tile an unrolled loop is only an unrolled loop: the compiler does that
+     * itself */
     bool is_free = d >= 0 && d != p->v && !(which == 1 && d == p->u[0]) &&
                    p->shape == SHAPE_REGISTER && !(c->reduce >> d & 1) && (c->unroll_ok >> d & 1);
     if (!is_free) {

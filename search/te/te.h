@@ -1,17 +1,22 @@
 /*
  * TE: what one `#pragma tune` covers, as data.
  *
- * A region = parameters, tensors, axes, stages, and a tree of loops, affine conditions and stages in the order
- * in which the source runs them. Everything lives in one arena and is const once built. No compiler type, no isl
- * type here. Siblings: te_print.c, te_parse.c (round-trips), te_verify.c, te_eval.c (the oracle of the tests).
+ * A region = parameters, tensors, axes, stages, and a tree of loops, affine conditions and stages
+ * in the order in which the source runs them. Everything lives in one arena and is const once
+ * built. No compiler type, no isl type here. Siblings: te_print.c, te_parse.c (round-trips),
+ * te_verify.c, te_eval.c (the oracle of the tests).
  *
  * Conventions
- *   - Axes are normalised: a source loop with step s != 1 becomes axis t = 0, 1, 2, ... and every use of the source
- *     counter i in the region is rewritten to lo + s*t. With step 1 the axis is the counter itself.
- *   - Affine forms are mathematical integers (int64, checked when built); C values are ctune_expr with C types.
- *   - C's truncating / and % become floor divisions (ctune_div) only where the operand is provably >= 0.
- *   - A scalar temporary that is written before it is read in each iteration of the loops around its scope is a
- *     tensor with `temp` set whose indices are those enclosing axes (fully expanded); emission contracts what it can.
+ *   - Axes are normalised: a source loop with step s != 1 becomes axis t = 0, 1, 2, ... and every
+ * use of the source counter i in the region is rewritten to lo + s*t. With step 1 the axis is the
+ * counter itself.
+ *   - Affine forms are mathematical integers (int64, checked when built); C values are ctune_expr
+ * with C types.
+ *   - C's truncating / and % become floor divisions (ctune_div) only where the operand is provably
+ * >= 0.
+ *   - A scalar temporary that is written before it is read in each iteration of the loops around
+ * its scope is a tensor with `temp` set whose indices are those enclosing axes (fully expanded);
+ * emission contracts what it can.
  */
 #ifndef CTUNE_SEARCH_TE_TE_H
 #define CTUNE_SEARCH_TE_TE_H
@@ -20,7 +25,8 @@
 #include "runtime/base.h"
 #include "runtime/text.h"
 
-/* ---- element types: id, IR name, C spelling, bytes, flags ---------------------------------------------------- */
+/* ---- element types: id, IR name, C spelling, bytes, flags
+ * ---------------------------------------------------- */
 enum { CTUNE_TF_FLOAT = 1, CTUNE_TF_SIGNED = 2 };
 #define CTUNE_TYPE_TABLE(X)                                                                        \
     X(BOOL, "bool", "_Bool", 1, 0)                                                                 \
@@ -45,18 +51,22 @@ typedef enum ctune_type {
 } ctune_type;
 
 typedef struct ctune_type_info {
-    const char *name;     /* in the IR: "f32" */
-    const char *c_name;   /* "float" */
-    int bytes;            /* x86-64 System V */
-    int flags;            /* CTUNE_TF_* */
+    const char *name;   /* in the IR: "f32" */
+    const char *c_name; /* "float" */
+    int bytes;          /* x86-64 System V */
+    int flags;          /* CTUNE_TF_* */
 } ctune_type_info;
 
 const ctune_type_info *ctune_type_get(ctune_type type);
-static inline bool ctune_type_is_float(ctune_type t) { return t >= CTUNE_F16; }
+static inline bool ctune_type_is_float(ctune_type t) {
+    return t >= CTUNE_F16;
+}
 
-/* ---- affine forms -------------------------------------------------------------------------------------------- */
+/* ---- affine forms
+ * -------------------------------------------------------------------------------------------- */
 typedef enum ctune_term_kind {
-    CTUNE_TERM_AXIS,  /* id: index into region->axes (in a tree's statement maps: a dim of the tree) */
+    CTUNE_TERM_AXIS,  /* id: index into region->axes (in a tree's statement maps: a dim of the tree)
+                       */
     CTUNE_TERM_PARAM, /* id: index into region->params */
     CTUNE_TERM_DIV    /* id: index into region->divs */
 } ctune_term_kind;
@@ -80,7 +90,8 @@ typedef struct ctune_div {
     int64_t den;
 } ctune_div;
 
-/* Builders: NULL in, NULL out; NULL on memory or int64 overflow. Results are canonical (see ctune_aff). */
+/* Builders: NULL in, NULL out; NULL on memory or int64 overflow. Results are canonical (see
+ * ctune_aff). */
 const ctune_aff *ctune_aff_const(ctune_arena *a, int64_t c);
 const ctune_aff *ctune_aff_term(ctune_arena *a, ctune_term_kind kind, int id, int64_t coef);
 const ctune_aff *ctune_aff_add(ctune_arena *a, const ctune_aff *x, const ctune_aff *y);
@@ -95,14 +106,15 @@ bool ctune_aff_is_const(const ctune_aff *x);
 bool ctune_aff_is_equal(const ctune_aff *x, const ctune_aff *y);
 bool ctune_aff_has_kind(const ctune_aff *x, ctune_term_kind kind);
 
-/* ---- expressions: C values ----------------------------------------------------------------------------------- */
-/* id, IR token, C token (NULL: printed specially), arity (-1 = varies). C semantics: promotions are explicit CAST
- * nodes, DIV and MOD truncate, shifts and comparisons as in C, comparisons yield i32. MIN/MAX: (a<b?a:b), (a>b?a:b).
- * SELECT evaluates only the chosen arm; LAND/LOR short-circuit. */
+/* ---- expressions: C values
+ * ----------------------------------------------------------------------------------- */
+/* id, IR token, C token (NULL: printed specially), arity (-1 = varies). C semantics: promotions are
+ * explicit CAST nodes, DIV and MOD truncate, shifts and comparisons as in C, comparisons yield i32.
+ * MIN/MAX: (a<b?a:b), (a>b?a:b). SELECT evaluates only the chosen arm; LAND/LOR short-circuit. */
 #define CTUNE_OP_TABLE(X)                                                                          \
-    X(CONST, "const", NULL, 0)   /* payload: bits + text as the user wrote it */                   \
-    X(AFF, "aff", NULL, 0)       /* payload: aff, as a value of `type` (iterators, parameters) */  \
-    X(READ, "read", NULL, 0)     /* payload: access */                                             \
+    X(CONST, "const", NULL, 0) /* payload: bits + text as the user wrote it */                     \
+    X(AFF, "aff", NULL, 0)     /* payload: aff, as a value of `type` (iterators, parameters) */    \
+    X(READ, "read", NULL, 0)   /* payload: access */                                               \
     X(ADD, "+", "+", 2)                                                                            \
     X(SUB, "-", "-", 2)                                                                            \
     X(MUL, "*", "*", 2)                                                                            \
@@ -128,7 +140,7 @@ bool ctune_aff_has_kind(const ctune_aff *x, ctune_term_kind kind);
     X(CAST, "cast", NULL, 1)     /* to `type` */                                                   \
     X(MIN, "min", NULL, 2)                                                                         \
     X(MAX, "max", NULL, 2)                                                                         \
-    X(CALL, "call", NULL, -1)    /* payload: name of a pure math function, "sqrtf" */
+    X(CALL, "call", NULL, -1) /* payload: name of a pure math function, "sqrtf" */
 
 typedef enum ctune_op {
 #define X(id, token, c, arity) CTUNE_OP_##id,
@@ -137,8 +149,9 @@ typedef enum ctune_op {
         CTUNE_N_OPS
 } ctune_op;
 
-/* Pure math functions that CALL may name (math.c has the table: <math.h> without errno and int* arguments, abs, labs).
- * Returns the number of arguments, 0 when the name is not known; *type: of all arguments and of the result. */
+/* Pure math functions that CALL may name (math.c has the table: <math.h> without errno and int*
+ * arguments, abs, labs). Returns the number of arguments, 0 when the name is not known; *type: of
+ * all arguments and of the result. */
 int ctune_math_find(const char *name, ctune_type *type);
 
 typedef struct ctune_op_info {
@@ -159,16 +172,18 @@ typedef struct ctune_expr {
     ctune_type type; /* type of the value, after C's usual conversions */
     int n_kids;
     const struct ctune_expr *const *kids;
-    int64_t i_value;        /* CONST of an integer type */
-    double f_value;         /* CONST of a float type */
-    const char *text;       /* CONST: the C literal to print, e.g. "0.2f"; CALL: function name */
-    const ctune_aff *aff;   /* AFF */
-    ctune_access access;    /* READ */
-    int read_id;            /* READ: ordinal of this read in its stage's rhs then guard, left to right (set by
-                               ctune_region_finish) */
+    int64_t i_value;      /* CONST of an integer type */
+    double f_value;       /* CONST of a float type */
+    const char *text;     /* CONST: the C literal to print, e.g. "0.2f"; CALL: function name */
+    const ctune_aff *aff; /* AFF */
+    ctune_access access;  /* READ */
+    int read_id; /* READ: ordinal of this read in its stage's rhs then guard, left to right (set by
+                    ctune_region_finish) */
 } ctune_expr;
 
-/* ---- region -------------------------------------------------------------------------------------------------- */
+/* ---- region
+ * --------------------------------------------------------------------------------------------------
+ */
 enum { CTUNE_MAX_SIZES = 8, CTUNE_MAX_RANK = 8, CTUNE_MAX_DEPTH = 12 };
 
 /* An integer that the region reads and never writes. */
@@ -176,53 +191,62 @@ typedef struct ctune_param {
     const char *name;   /* identifier, unique in the region */
     const char *c_text; /* how the source writes it: "n", "s->n" */
     ctune_type type;
-    int n_sizes;        /* representative values; at least one after ctune_region_finish (default 1024) */
+    int n_sizes; /* representative values; at least one after ctune_region_finish (default 1024) */
     int64_t sizes[CTUNE_MAX_SIZES];
 } ctune_param;
 
 typedef struct ctune_tensor {
-    const char *name;    /* identifier, unique in the region */
+    const char *name; /* identifier, unique in the region */
     ctune_type type;
     int rank;
-    const ctune_aff *extent[CTUNE_MAX_RANK]; /* params only; [0] may be NULL (pointer: unknown), for temps too: the
-                                                emitter bounds it by the axes */
-    const char *pattern; /* how the source addresses an element: "A[$0][$1]", "s->data[$0].x", "x"; "A[$L]" when
-                            linearised: $L = sum of idx[d] * product of extent[d+1..] */
-    const char *base;    /* C expression of type pointer to element for guards and packing: "A", "&A[0][0]" style is
-                            made by the emitter; for scalars "&x" */
-    int elem_stride_bytes; /* distance of neighbours in the last dimension; sizeof type unless array of structs */
+    const ctune_aff *extent[CTUNE_MAX_RANK]; /* params only; [0] may be NULL (pointer: unknown), for
+                                                temps too: the emitter bounds it by the axes */
+    const char
+        *pattern; /* how the source addresses an element: "A[$0][$1]", "s->data[$0].x", "x"; "A[$L]"
+                     when linearised: $L = sum of idx[d] * product of extent[d+1..] */
+    const char *base;      /* C expression of type pointer to element for guards and packing: "A",
+                              "&A[0][0]" style is      made by the emitter; for scalars "&x" */
+    int elem_stride_bytes; /* distance of neighbours in the last dimension; sizeof type unless array
+                              of structs */
     bool is_read, is_written; /* by some stage */
-    bool is_temp;        /* dead after the region and written before read: memory is the emitter's */
-    bool is_pointer;     /* may overlap other is_pointer tensors unless listed otherwise (restrict, noalias) */
+    bool is_temp;    /* dead after the region and written before read: memory is the emitter's */
+    bool is_pointer; /* may overlap other is_pointer tensors unless listed otherwise (restrict,
+                        noalias) */
     bool is_restrict;
-    bool is_const;       /* const-qualified elements in the source */
-    bool is_scalar_var;  /* rank 0 in the source */
-    const char *live_out_text; /* temp whose last value the source reads later: C lvalue to store it to; else NULL */
+    bool is_const;             /* const-qualified elements in the source */
+    bool is_scalar_var;        /* rank 0 in the source */
+    const char *live_out_text; /* temp whose last value the source reads later: C lvalue to store it
+                                  to; else NULL */
 } ctune_tensor;
 
 typedef struct ctune_axis {
-    const char *name;     /* unique in the region: "i", "i_2" for a second loop over i */
-    ctune_type type;      /* the source counter's */
-    const char *c_name;   /* the source counter's name, for comments */
-    int64_t step;         /* the source's step (may be negative); the axis itself counts by 1 */
+    const char *name;   /* unique in the region: "i", "i_2" for a second loop over i */
+    ctune_type type;    /* the source counter's */
+    const char *c_name; /* the source counter's name, for comments */
+    int64_t step;       /* the source's step (may be negative); the axis itself counts by 1 */
 } ctune_axis;
 
-typedef enum ctune_node_kind { CTUNE_NODE_SEQ, CTUNE_NODE_LOOP, CTUNE_NODE_IF, CTUNE_NODE_STAGE } ctune_node_kind;
+typedef enum ctune_node_kind {
+    CTUNE_NODE_SEQ,
+    CTUNE_NODE_LOOP,
+    CTUNE_NODE_IF,
+    CTUNE_NODE_STAGE
+} ctune_node_kind;
 
-/* The source's order. The root is a SEQ. LOOP: `cons` bound `axis` in terms of enclosing axes and params; IF: a
- * conjunction of affine conditions. cons: each aff >= 0. */
+/* The source's order. The root is a SEQ. LOOP: `cons` bound `axis` in terms of enclosing axes and
+ * params; IF: a conjunction of affine conditions. cons: each aff >= 0. */
 typedef struct ctune_node {
     ctune_node_kind kind;
-    int axis;                          /* LOOP */
-    int stage;                         /* STAGE */
-    int n_cons;                        /* LOOP, IF */
+    int axis;   /* LOOP */
+    int stage;  /* STAGE */
+    int n_cons; /* LOOP, IF */
     const ctune_aff *const *cons;
-    int n_kids;                        /* SEQ, LOOP, IF */
+    int n_kids; /* SEQ, LOOP, IF */
     const struct ctune_node *const *kids;
 } ctune_node;
 
-/* Update operators: id, IR token, associative and commutative for integers. "x = x - a" is SUB (associative as an
- * addition of -a); "x = a - x" is no update: it is SET with a read of x. */
+/* Update operators: id, IR token, associative and commutative for integers. "x = x - a" is SUB
+ * (associative as an addition of -a); "x = a - x" is no update: it is SET with a read of x. */
 #define CTUNE_UPDATE_TABLE(X)                                                                      \
     X(SET, "=", 0)                                                                                 \
     X(ADD, "+=", 1)                                                                                \
@@ -232,8 +256,8 @@ typedef struct ctune_node {
     X(BAND, "&=", 1)                                                                               \
     X(BOR, "|=", 1)                                                                                \
     X(BXOR, "^=", 1)                                                                               \
-    X(MIN, "min=", 1)  /* x = x < e ? x : e */                                                     \
-    X(MAX, "max=", 1)  /* x = x > e ? x : e */
+    X(MIN, "min=", 1) /* x = x < e ? x : e */                                                      \
+    X(MAX, "max=", 1) /* x = x > e ? x : e */
 
 typedef enum ctune_update {
 #define X(id, token, assoc) CTUNE_UPDATE_##id,
@@ -251,21 +275,21 @@ const ctune_update_info *ctune_update_get(ctune_update update);
 /* One assignment: target update rhs, for each point of its domain, when guard (if any) holds.
  * Value stored: (T)((calc)old op (calc)rhs); for SET: (T)rhs. */
 typedef struct ctune_stage {
-    const char *name;        /* "S0" */
+    const char *name; /* "S0" */
     ctune_access target;
     ctune_update update;
-    ctune_type calc;         /* type in which the update is computed; the target's for SET */
+    ctune_type calc; /* type in which the update is computed; the target's for SET */
     const ctune_expr *rhs;
     const ctune_expr *guard; /* data-dependent or non-affine condition; NULL = always */
     int line, col;           /* of the statement */
-    const char *text;        /* source text of the statement on one line, for comments; may be NULL */
+    const char *text; /* source text of the statement on one line, for comments; may be NULL */
     /* Filled by ctune_region_finish from the tree: */
-    int n_axes;              /* enclosing loops, outermost first */
+    int n_axes; /* enclosing loops, outermost first */
     int axes[CTUNE_MAX_DEPTH];
-    int n_cons;              /* domain: all constraints of enclosing LOOPs and IFs */
+    int n_cons; /* domain: all constraints of enclosing LOOPs and IFs */
     const ctune_aff *const *cons;
-    uint32_t reduce_mask;    /* bit d: axes[d] is absent from the target's indices */
-    int n_reads;             /* READ nodes in rhs and guard */
+    uint32_t reduce_mask;           /* bit d: axes[d] is absent from the target's indices */
+    int n_reads;                    /* READ nodes in rhs and guard */
     const ctune_expr *const *reads; /* [n_reads], by read_id */
 } ctune_stage;
 
@@ -276,30 +300,37 @@ typedef struct ctune_assume {
 } ctune_assume;
 
 typedef struct ctune_region {
-    ctune_arena *arena;     /* owner of everything below; destroyed by ctune_region_destroy */
-    const char *name;       /* function name, or name(...) clause; unique in the file: "f", "f.2" */
-    const char *file;       /* as the user named it */
-    int line;               /* of the pragma */
-    bool reassoc;           /* floating-point reductions may be reordered */
-    bool serial;            /* no OpenMP */
-    int n_threads;          /* parallel(n); 0 = not given */
-    double weight;          /* importance, default 1 */
-    const char *schedule;   /* schedule("...") clause or NULL */
-    int n_params;  const ctune_param *params;
-    int n_tensors; const ctune_tensor *tensors;
-    int n_axes;    const ctune_axis *axes;
-    int n_divs;    const ctune_div *divs;
-    int n_stages;  const ctune_stage *stages;
-    int n_assumes; const ctune_assume *assumes;
+    ctune_arena *arena;   /* owner of everything below; destroyed by ctune_region_destroy */
+    const char *name;     /* function name, or name(...) clause; unique in the file: "f", "f.2" */
+    const char *file;     /* as the user named it */
+    int line;             /* of the pragma */
+    bool reassoc;         /* floating-point reductions may be reordered */
+    bool serial;          /* no OpenMP */
+    int n_threads;        /* parallel(n); 0 = not given */
+    double weight;        /* importance, default 1 */
+    const char *schedule; /* schedule("...") clause or NULL */
+    int n_params;
+    const ctune_param *params;
+    int n_tensors;
+    const ctune_tensor *tensors;
+    int n_axes;
+    const ctune_axis *axes;
+    int n_divs;
+    const ctune_div *divs;
+    int n_stages;
+    const ctune_stage *stages;
+    int n_assumes;
+    const ctune_assume *assumes;
     const ctune_node *root;
-    bool noalias;           /* noalias clause: no overlap guard needed */
-    const char *epilogue;   /* C statements that give counters declared outside their final values; NULL = none */
+    bool noalias;         /* noalias clause: no overlap guard needed */
+    const char *epilogue; /* C statements that give counters declared outside their final values;
+                             NULL = none */
 } ctune_region;
 
 void ctune_region_destroy(ctune_region *region);
 
-/* Fill the derived fields (stages' axes, cons, reads; default sizes). The builder calls it once; parse does too.
- * Fails ENOMEM, EUSAGE (deeper than CTUNE_MAX_DEPTH). */
+/* Fill the derived fields (stages' axes, cons, reads; default sizes). The builder calls it once;
+ * parse does too. Fails ENOMEM, EUSAGE (deeper than CTUNE_MAX_DEPTH). */
 CTUNE_MUST_USE ctune_status ctune_region_finish(ctune_ctx *ctx, ctune_region *region);
 
 /* Canonical text (docs/te.md), free of addresses and times; parse(print(r)) prints the same. */
@@ -308,28 +339,34 @@ void ctune_aff_print(const ctune_region *region, const ctune_aff *aff, ctune_tex
 void ctune_expr_print(const ctune_region *region, const ctune_expr *expr, ctune_text *out);
 /* Owner of *out: caller. Fails EUSAGE with line and column in ctx->error. */
 CTUNE_MUST_USE ctune_status ctune_te_parse(ctune_ctx *ctx, const char *text, ctune_region **out);
-/* Are all invariants of this header whole? EBUG with what is wrong. Parsed text is verified with it too. */
+/* Are all invariants of this header whole? EBUG with what is wrong. Parsed text is verified with it
+ * too. */
 CTUNE_MUST_USE ctune_status ctune_te_verify(ctune_ctx *ctx, const ctune_region *region);
 
-/* Run the region as the source would. params [n_params]; tensors [n_tensors], row-major with the evaluated extents
- * (temps: NULL, the interpreter allocates them); checked: an index outside [0, bytes) fails with EUSAGE.
- * tensor_bytes [n_tensors]: size of each buffer. No FP contraction: a*b+c rounds twice. */
-CTUNE_MUST_USE ctune_status ctune_te_eval(ctune_ctx *ctx, const ctune_region *region, const int64_t *params,
-                                          void *const *tensors, const size_t *tensor_bytes);
+/* Run the region as the source would. params [n_params]; tensors [n_tensors], row-major with the
+ * evaluated extents (temps: NULL, the interpreter allocates them); checked: an index outside [0,
+ * bytes) fails with EUSAGE. tensor_bytes [n_tensors]: size of each buffer. No FP contraction: a*b+c
+ * rounds twice. */
+CTUNE_MUST_USE ctune_status ctune_te_eval(ctune_ctx *ctx, const ctune_region *region,
+                                          const int64_t *params, void *const *tensors,
+                                          const size_t *tensor_bytes);
 
 /* Value of aff at a point. axes [n_axes] (may be NULL when unused). */
 int64_t ctune_aff_eval(const ctune_region *region, const ctune_aff *aff, const int64_t *axes,
                        const int64_t *params);
 
-/* Numeric shape of a tensor at params: extents [rank]; where extent[0] is unknown, 1 + the largest index that any access
- * reaches over its domain (bounding box). Temps likewise. Returns the number of elements, or -1 on overflow or > 2^40. */
-int64_t ctune_tensor_shape(const ctune_region *region, int tensor, const int64_t *params, int64_t *extents);
+/* Numeric shape of a tensor at params: extents [rank]; where extent[0] is unknown, 1 + the largest
+ * index that any access reaches over its domain (bounding box). Temps likewise. Returns the number
+ * of elements, or -1 on overflow or > 2^40. */
+int64_t ctune_tensor_shape(const ctune_region *region, int tensor, const int64_t *params,
+                           int64_t *extents);
 
-/* Representative parameter values, set `which`: the which-th of each, the last of a shorter list. out [n_params]. */
+/* Representative parameter values, set `which`: the which-th of each, the last of a shorter list.
+ * out [n_params]. */
 void ctune_region_sizes(const ctune_region *region, int which, int64_t *out);
 
-/* Workload key: hash of the canonical dump with names normalised (params, tensors, axes by order; no file, line, region
- * name, sizes), plus the given sizes when not NULL. */
+/* Workload key: hash of the canonical dump with names normalised (params, tensors, axes by order;
+ * no file, line, region name, sizes), plus the given sizes when not NULL. */
 uint64_t ctune_workload_key(const ctune_region *region, const int64_t *sizes);
 
 #endif

@@ -72,11 +72,24 @@ bool property_compile_start(property *p, property_batch *b) {
     }
     /* -fwrapv: the random programs themselves overflow; no contraction: the interpreter rounds
      * twice. */
-    const char *words[] = {
-        b->compiler, "-std=gnu11", "-O1",   "-march=native",     "-Wall",
-        "-Wextra", "-Wno-type-limits", "-Wno-tautological-compare",   "-fwrapv",    "-fPIC", "-shared",           "-o",
-        b->so_path,  b->c_path,    "-lm",   "-ffp-contract=off", b->emit.openmp ? "-fopenmp" : NULL,
-        NULL};
+    const char *words[] = {b->compiler,
+                           "-std=gnu11",
+                           "-O1",
+                           "-march=native",
+                           "-Wall",
+                           "-Wextra",
+                           "-Wno-type-limits",
+                           "-Wno-tautological-compare",
+                           "-fwrapv",
+                           "-fPIC",
+                           "-shared",
+                           "-o",
+                           b->so_path,
+                           b->c_path,
+                           "-lm",
+                           "-ffp-contract=off",
+                           b->emit.openmp ? "-fopenmp" : NULL,
+                           NULL};
     if (!spawn((char *const *)(uintptr_t)words, b->log_path, &b->compile_pid)) {
         ctune_status status = ctune_fail(&p->ctx, CTUNE_EENV, "cannot run %s", b->compiler);
         return status == CTUNE_OK;

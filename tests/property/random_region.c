@@ -499,7 +499,8 @@ void random_region_sizes(const ctune_region *region, ctune_rng *rng, int which, 
         depth = region->stages[s].n_axes > depth ? region->stages[s].n_axes : depth;
     }
     int64_t top = depth <= 1 ? 80 : depth == 2 ? 36 : depth == 3 ? 18 : 9;
-    for (int t = 0; t < region->n_tensors; t++) { /* a cube over a few times n must fit into memory */
+    for (int t = 0; t < region->n_tensors;
+         t++) { /* a cube over a few times n must fit into memory */
         top = region->tensors[t].rank > 2 && top > 24 ? 24 : top;
     }
     for (int p = 0; p < region->n_params; p++) {

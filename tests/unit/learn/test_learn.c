@@ -91,8 +91,8 @@ static void add(fixture *f, const char *target, const char *dump, const char *sc
 
 static void learn(fixture *f) {
     assert_int_equal(ctune_learner_add(&f->ctx, f->learner, f->history), CTUNE_OK);
-    ctune_status status = ctune_learner_dataset(&f->ctx, f->learner, CTUNE_FEATURE_ALL, &f->data,
-                                                &f->counts);
+    ctune_status status =
+        ctune_learner_dataset(&f->ctx, f->learner, CTUNE_FEATURE_ALL, &f->data, &f->counts);
     if (status != CTUNE_OK) {
         fail_msg("%s", f->ctx.error);
     }

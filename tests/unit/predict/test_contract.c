@@ -44,10 +44,10 @@ static void knows_what_may_be_fused(void **state) {
         const char *type, *stage;
         bool want;
     } rows[] = {
-        {"f32", "A[i] = B[i] + B[i]", false}, {"f32", "A[i] = B[i] * B[i]", false},
-        {"f32", "A[i] += B[i] * B[i]", true}, {"f32", "A[i] -= B[i] * B[i]", true},
+        {"f32", "A[i] = B[i] + B[i]", false},       {"f32", "A[i] = B[i] * B[i]", false},
+        {"f32", "A[i] += B[i] * B[i]", true},       {"f32", "A[i] -= B[i] * B[i]", true},
         {"f64", "A[i] = B[i] * B[i] - B[i]", true}, {"f64", "A[i] *= B[i] + B[i]", true},
-        {"i32", "A[i] += B[i] * B[i]", false}, {"f32", "A[i] += B[i]", false},
+        {"i32", "A[i] += B[i] * B[i]", false},      {"f32", "A[i] += B[i]", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char te[512];
