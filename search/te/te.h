@@ -343,13 +343,22 @@ CTUNE_MUST_USE ctune_status ctune_te_parse(ctune_ctx *ctx, const char *text, ctu
  * too. */
 CTUNE_MUST_USE ctune_status ctune_te_verify(ctune_ctx *ctx, const ctune_region *region);
 
+/* How a floating-point product that is added or subtracted is rounded: on its own, or in one rounding with the sum. Fused: of
+ * `a + b` and `a - b` the left operand when it is a product (a MUL of the sum's type, or the negation of one), else the right
+ * one; an update `x += a*b` or `x -= a*b` likewise when it is computed in the product's type. This is what clang does within
+ * expressions and GCC everywhere when contraction is on. */
+typedef enum ctune_products { CTUNE_PRODUCTS_ROUNDED, CTUNE_PRODUCTS_FUSED } ctune_products;
+/* Is expr a product that a sum could absorb? */
+bool ctune_expr_is_product(const ctune_expr *expr);
+/* Of a sum or difference of two operands: which one is absorbed (0, 1), -1 = none. */
+int ctune_fma_operand(const ctune_expr *a, const ctune_expr *b);
+
 /* Run the region as the source would. params [n_params]; tensors [n_tensors], row-major with the
  * evaluated extents (temps: NULL, the interpreter allocates them); checked: an index outside [0,
- * bytes) fails with EUSAGE. tensor_bytes [n_tensors]: size of each buffer. No FP contraction: a*b+c
- * rounds twice. */
+ * bytes) fails with EUSAGE. tensor_bytes [n_tensors]: size of each buffer. */
 CTUNE_MUST_USE ctune_status ctune_te_eval(ctune_ctx *ctx, const ctune_region *region,
-                                          const int64_t *params, void *const *tensors,
-                                          const size_t *tensor_bytes);
+                                          ctune_products products, const int64_t *params,
+                                          void *const *tensors, const size_t *tensor_bytes);
 
 /* Value of aff at a point. axes [n_axes] (may be NULL when unused). */
 int64_t ctune_aff_eval(const ctune_region *region, const ctune_aff *aff, const int64_t *axes,

@@ -1,0 +1,330 @@
+/*
+ * The program itself: its variables, buffers and indices. See loops.h.
+ *
+ * Indices stay in one canonical form (a ctune_aff over variables, parameters and atoms, atoms
+ * shared when equal), so that the difference of two addresses is a constant exactly when it is one
+ * after simplification: vectorising and common subexpressions rest on that.
+ */
+#include "search/loops/loops.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- life, failures -------------------------------------------------------------------------- */
+
+ctune_status ctune_loops_create(ctune_ctx *ctx, const ctune_region *region, ctune_loops **out) {
+    *out = NULL;
+    ctune_arena *arena = ctune_arena_create(ctx);
+    ctune_loops *l = arena == NULL ? NULL : CTUNE_NEW(arena, ctune_loops);
+    if (l == NULL) {
+        ctune_arena_destroy(arena);
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    l->ctx = ctx;
+    l->arena = arena;
+    l->region = region;
+    l->root = ctune_lnode_new(l, CTUNE_L_SEQ);
+    if (l->root == NULL) {
+        ctune_arena_destroy(arena);
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    *out = l;
+    return CTUNE_OK;
+}
+
+void ctune_loops_destroy(ctune_loops *loops) {
+    if (loops != NULL) {
+        ctune_arena_destroy(loops->arena);
+    }
+}
+
+ctune_status ctune_loops_fail(ctune_loops *l, ctune_status status, const char *format, ...) {
+    if (l->status == CTUNE_OK) {
+        char words[256];
+        va_list args;
+        va_start(args, format);
+        vsnprintf(words, sizeof words, format, args);
+        va_end(args);
+        l->status = ctune_fail(l->ctx, status, "%s", words);
+    }
+    return l->status;
+}
+
+ctune_status ctune_loops_status(ctune_loops *l) {
+    if (l->status == CTUNE_OK && ctune_arena_has_failed(l->arena)) {
+        ctune_loops_fail(l, CTUNE_ENOMEM, "out of memory");
+    }
+    return l->status;
+}
+
+/* ---- variables, buffers ---------------------------------------------------------------------- */
+
+/* Room for one more element of *items; the old array stays in the arena. */
+static bool grow(ctune_loops *l, void **items, int n, int *cap, size_t elem_bytes) {
+    if (n < *cap) {
+        return true;
+    }
+    int size = *cap == 0 ? 16 : *cap * 2;
+    void *more = ctune_arena_array(l->arena, (size_t)size, elem_bytes);
+    if (more == NULL) {
+        ctune_loops_fail(l, CTUNE_ENOMEM, "out of memory");
+        return false;
+    }
+    if (n > 0) {
+        memcpy(more, *items, (size_t)n * elem_bytes);
+    }
+    *items = more;
+    *cap = size;
+    return true;
+}
+
+static int new_var(ctune_loops *l, const ctune_lvar *proto) {
+    if (!grow(l, (void **)&l->var, l->n_vars, &l->cap_vars, sizeof *l->var)) {
+        return -1;
+    }
+    l->var[l->n_vars] = *proto;
+    l->var[l->n_vars].hint = ctune_arena_strdup(l->arena, proto->hint);
+    return l->n_vars++;
+}
+
+int ctune_loops_index_var(ctune_loops *l, const char *hint) {
+    return new_var(l, &(ctune_lvar){.hint = hint, .is_index = true, .type = CTUNE_I64, .lanes = 1});
+}
+
+int ctune_loops_value_var(ctune_loops *l, const char *hint, ctune_type type, int lanes,
+                          bool is_mutable) {
+    return new_var(
+        l, &(ctune_lvar){.hint = hint, .type = type, .lanes = lanes, .is_mutable = is_mutable});
+}
+
+int ctune_loops_buffer(ctune_loops *l, const char *hint, ctune_type type, ctune_scope scope,
+                       int rank, const ctune_aff *const *extent) {
+    if (rank > CTUNE_MAX_RANK) {
+        ctune_loops_fail(l, CTUNE_EREFUSED, "a buffer of more than %d dimensions", CTUNE_MAX_RANK);
+        return -1;
+    }
+    if (!grow(l, (void **)&l->buffer, l->n_buffers, &l->cap_buffers, sizeof *l->buffer)) {
+        return -1;
+    }
+    ctune_lbuffer *b = &l->buffer[l->n_buffers];
+    *b = (ctune_lbuffer){
+        .hint = ctune_arena_strdup(l->arena, hint), .type = type, .scope = scope, .rank = rank};
+    for (int d = 0; d < rank; d++) {
+        b->extent[d] = extent[d];
+        if (extent[d] == NULL) {
+            ctune_loops_fail(l, CTUNE_EREFUSED, "a buffer's size does not fit 64 bits");
+        }
+    }
+    return l->n_buffers++;
+}
+
+/* ---- atoms ----------------------------------------------------------------------------------- */
+
+static bool is_same(const ctune_aff *x, const ctune_aff *y) {
+    return x == y || (x != NULL && y != NULL && ctune_aff_is_equal(x, y));
+}
+
+static const ctune_aff *atom(ctune_loops *l, ctune_atom_kind kind, const ctune_aff *a,
+                             const ctune_aff *b, int64_t den) {
+    int id = 0;
+    while (id < l->n_atoms && (l->atom[id].kind != kind || l->atom[id].den != den ||
+                               !is_same(l->atom[id].a, a) || !is_same(l->atom[id].b, b))) {
+        id++;
+    }
+    if (id == l->n_atoms) {
+        if (!grow(l, (void **)&l->atom, l->n_atoms, &l->cap_atoms, sizeof *l->atom)) {
+            return NULL;
+        }
+        l->atom[l->n_atoms++] = (ctune_atom){.kind = kind, .a = a, .b = b, .den = den};
+    }
+    return ctune_aff_term(l->arena, CTUNE_TERM_DIV, id, 1);
+}
+
+/* An overflow of int64 in an index: said once, here. */
+static const ctune_aff *checked(ctune_loops *l, const ctune_aff *aff) {
+    if (aff == NULL && !ctune_arena_has_failed(l->arena)) {
+        ctune_loops_fail(l, CTUNE_EREFUSED, "an index does not fit 64 bits");
+    }
+    return aff;
+}
+
+const ctune_aff *ctune_loops_const(ctune_loops *l, int64_t c) {
+    return ctune_aff_const(l->arena, c);
+}
+
+const ctune_aff *ctune_loops_var_aff(ctune_loops *l, int var, int64_t coef, int64_t c) {
+    return var < 0
+               ? NULL
+               : checked(l, ctune_aff_add_const(
+                                l->arena, ctune_aff_term(l->arena, CTUNE_TERM_AXIS, var, coef), c));
+}
+
+static int64_t floor_div(int64_t num, int64_t den) {
+    int64_t q = num / den;
+    return q - (num % den != 0 && (num < 0) != (den < 0));
+}
+
+const ctune_aff *ctune_loops_floor(ctune_loops *l, const ctune_aff *a, int64_t den) {
+    if (a == NULL || den == 1) {
+        return a;
+    }
+    /* floor((den * q + r) / den) = q + floor(r / den) */
+    const ctune_aff *q = ctune_aff_const(l->arena, floor_div(a->c0, den));
+    const ctune_aff *r = ctune_aff_const(l->arena, a->c0 - floor_div(a->c0, den) * den);
+    for (int t = 0; t < a->n_terms; t++) {
+        const ctune_term *term = &a->terms[t];
+        bool is_whole = term->coef % den == 0;
+        const ctune_aff *part = ctune_aff_term(l->arena, term->kind, term->id,
+                                               is_whole ? term->coef / den : term->coef);
+        if (is_whole) {
+            q = ctune_aff_add(l->arena, q, part);
+        } else {
+            r = ctune_aff_add(l->arena, r, part);
+        }
+    }
+    if (r != NULL && r->n_terms > 0) {
+        q = ctune_aff_add(l->arena, q, atom(l, CTUNE_ATOM_FLOOR, r, NULL, den));
+    }
+    return checked(l, r == NULL ? NULL : q);
+}
+
+const ctune_aff *ctune_loops_ceil(ctune_loops *l, const ctune_aff *a, int64_t den) {
+    return a == NULL ? NULL : ctune_loops_floor(l, ctune_aff_add_const(l->arena, a, den - 1), den);
+}
+
+static const ctune_aff *extreme(ctune_loops *l, ctune_atom_kind kind, const ctune_aff *a,
+                                const ctune_aff *b) {
+    const ctune_aff *diff = ctune_aff_sub(l->arena, a, b);
+    if (diff == NULL) {
+        return a == NULL || b == NULL ? NULL : checked(l, diff);
+    }
+    if (diff->n_terms == 0) {
+        return (diff->c0 <= 0) == (kind == CTUNE_ATOM_MIN) ? a : b;
+    }
+    return atom(l, kind, a, b, 0);
+}
+
+const ctune_aff *ctune_loops_min(ctune_loops *l, const ctune_aff *a, const ctune_aff *b) {
+    return extreme(l, CTUNE_ATOM_MIN, a, b);
+}
+
+const ctune_aff *ctune_loops_max(ctune_loops *l, const ctune_aff *a, const ctune_aff *b) {
+    return extreme(l, CTUNE_ATOM_MAX, a, b);
+}
+
+static int term_order(const ctune_term *x, const ctune_term *y) {
+    return x->kind != y->kind ? (int)x->kind - (int)y->kind : x->id - y->id;
+}
+
+const ctune_aff *ctune_loops_mul(ctune_loops *l, const ctune_aff *a, const ctune_aff *b) {
+    if (a == NULL || b == NULL) {
+        return NULL;
+    }
+    if (a->n_terms == 0 || b->n_terms == 0) {
+        return checked(l, a->n_terms == 0 ? ctune_aff_scale(l->arena, b, a->c0)
+                                          : ctune_aff_scale(l->arena, a, b->c0));
+    }
+    const ctune_aff *sum = ctune_aff_scale(l->arena, b, a->c0);
+    for (int i = 0; i < a->n_terms; i++) {
+        const ctune_term *x = &a->terms[i];
+        const ctune_aff *bare_x = ctune_aff_term(l->arena, x->kind, x->id, 1);
+        sum = ctune_aff_add(
+            l->arena, sum,
+            ctune_aff_scale(l->arena, ctune_aff_scale(l->arena, bare_x, x->coef), b->c0));
+        for (int k = 0; k < b->n_terms; k++) {
+            const ctune_term *y = &b->terms[k];
+            const ctune_aff *bare_y = ctune_aff_term(l->arena, y->kind, y->id, 1);
+            int64_t coef;
+            if (__builtin_mul_overflow(x->coef, y->coef, &coef)) {
+                return checked(l, NULL);
+            }
+            const ctune_aff *prod = term_order(x, y) <= 0
+                                        ? atom(l, CTUNE_ATOM_PROD, bare_x, bare_y, 0)
+                                        : atom(l, CTUNE_ATOM_PROD, bare_y, bare_x, 0);
+            sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, prod, coef));
+        }
+    }
+    return checked(l, sum);
+}
+
+/* ---- substitution ---------------------------------------------------------------------------- */
+
+bool ctune_loops_uses(const ctune_loops *l, const ctune_aff *aff, int var) {
+    for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        if (term->kind == CTUNE_TERM_AXIS
+                ? term->id == var
+                : term->kind == CTUNE_TERM_DIV && (ctune_loops_uses(l, l->atom[term->id].a, var) ||
+                                                   ctune_loops_uses(l, l->atom[term->id].b, var))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const ctune_aff *ctune_loops_subst(ctune_loops *l, const ctune_aff *aff, int var,
+                                   const ctune_aff *by) {
+    if (aff == NULL || by == NULL || !ctune_loops_uses(l, aff, var)) {
+        return by == NULL ? NULL : aff;
+    }
+    const ctune_aff *sum = ctune_aff_const(l->arena, aff->c0);
+    for (int t = 0; t < aff->n_terms; t++) {
+        const ctune_term term = aff->terms[t];
+        const ctune_aff *part = ctune_aff_term(l->arena, term.kind, term.id, 1);
+        if (term.kind == CTUNE_TERM_AXIS && term.id == var) {
+            part = by;
+        } else if (term.kind == CTUNE_TERM_DIV) {
+            const ctune_atom at = l->atom[term.id]; /* by value: the table may move */
+            const ctune_aff *a = ctune_loops_subst(l, at.a, var, by);
+            const ctune_aff *b = at.b == NULL ? NULL : ctune_loops_subst(l, at.b, var, by);
+            part = at.kind == CTUNE_ATOM_FLOOR ? ctune_loops_floor(l, a, at.den)
+                   : at.kind == CTUNE_ATOM_MIN ? ctune_loops_min(l, a, b)
+                   : at.kind == CTUNE_ATOM_MAX ? ctune_loops_max(l, a, b)
+                                               : ctune_loops_mul(l, a, b);
+        }
+        sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, part, term.coef));
+    }
+    return checked(l, sum);
+}
+
+const ctune_aff *ctune_loops_import(ctune_loops *l, const ctune_aff *aff,
+                                    const ctune_aff *const *axis) {
+    if (aff == NULL) {
+        return NULL;
+    }
+    const ctune_aff *sum = ctune_aff_const(l->arena, aff->c0);
+    for (int t = 0; t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        const ctune_aff *part;
+        if (term->kind == CTUNE_TERM_AXIS) {
+            part = axis == NULL ? NULL : axis[term->id];
+            if (part == NULL) {
+                ctune_loops_fail(l, CTUNE_EBUG,
+                                 "lower: an index uses a loop that is not around it");
+            }
+        } else if (term->kind == CTUNE_TERM_PARAM) {
+            part = ctune_aff_term(l->arena, CTUNE_TERM_PARAM, term->id, 1);
+        } else {
+            const ctune_div *div = &l->region->divs[term->id];
+            part = ctune_loops_floor(l, ctune_loops_import(l, div->num, axis), div->den);
+        }
+        sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, part, term->coef));
+    }
+    return checked(l, sum);
+}
+
+const ctune_aff *ctune_loops_linear(ctune_loops *l, const ctune_place *place) {
+    const ctune_aff *sum = ctune_aff_const(l->arena, 0);
+    for (int d = 0; d < place->n_idx; d++) {
+        if (d > 0) {
+            const ctune_aff *extent =
+                place->is_buffer
+                    ? l->buffer[place->id].extent[d]
+                    : ctune_loops_import(l, l->region->tensors[place->id].extent[d], NULL);
+            sum = ctune_loops_mul(l, sum, extent);
+        }
+        sum = ctune_aff_add(l->arena, sum, place->idx[d]);
+    }
+    return checked(l, sum);
+}

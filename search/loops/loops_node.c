@@ -1,0 +1,270 @@
+/* Nodes: builders and deep copies. See loops.h. */
+#include "search/loops/loops.h"
+
+ctune_lnode *ctune_lnode_new(ctune_loops *l, ctune_lnode_kind kind) {
+    ctune_lnode *n = CTUNE_NEW(l->arena, ctune_lnode);
+    if (n != NULL) {
+        n->kind = kind;
+        n->var = n->buffer = -1;
+        n->step = 1;
+        n->collapse = 1;
+    }
+    return n;
+}
+
+void ctune_lnode_append(ctune_lnode *parent, ctune_lnode *kid) {
+    if (parent == NULL || kid == NULL) {
+        return;
+    }
+    kid->next = NULL;
+    if (parent->last == NULL) {
+        parent->first = kid;
+    } else {
+        parent->last->next = kid;
+    }
+    parent->last = kid;
+}
+
+void ctune_lnode_prepend(ctune_lnode *parent, ctune_lnode *kid) {
+    if (parent == NULL || kid == NULL) {
+        return;
+    }
+    kid->next = parent->first;
+    parent->first = kid;
+    if (parent->last == NULL) {
+        parent->last = kid;
+    }
+}
+
+ctune_lnode *ctune_lnode_for(ctune_loops *l, int var, const ctune_aff *lo, const ctune_aff *hi,
+                             int64_t step, ctune_lann ann) {
+    ctune_lnode *n = var < 0 || lo == NULL || hi == NULL ? NULL : ctune_lnode_new(l, CTUNE_L_FOR);
+    if (n != NULL) {
+        n->var = var;
+        n->lo = lo;
+        n->hi = hi;
+        n->step = step;
+        n->ann = ann;
+    }
+    return n;
+}
+
+ctune_lnode *ctune_lnode_let(ctune_loops *l, int var, const ctune_aff *value) {
+    ctune_lnode *n = var < 0 || value == NULL ? NULL : ctune_lnode_new(l, CTUNE_L_LET);
+    if (n != NULL) {
+        n->var = var;
+        n->lo = value;
+    }
+    return n;
+}
+
+ctune_lnode *ctune_lnode_if(ctune_loops *l, const ctune_aff *const *conds, int n_conds,
+                            const ctune_value *test) {
+    ctune_lnode *n = ctune_lnode_new(l, CTUNE_L_IF);
+    if (n != NULL) {
+        n->conds = conds;
+        n->n_conds = n_conds;
+        n->test = test;
+    }
+    return n;
+}
+
+ctune_lnode *ctune_lnode_decl(ctune_loops *l, int buffer) {
+    ctune_lnode *n = buffer < 0 ? NULL : ctune_lnode_new(l, CTUNE_L_DECL);
+    if (n != NULL) {
+        n->buffer = buffer;
+    }
+    return n;
+}
+
+static ctune_lnode *assign(ctune_loops *l, ctune_lnode_kind kind, int var,
+                           const ctune_value *value) {
+    ctune_lnode *n = var < 0 ? NULL : ctune_lnode_new(l, kind);
+    if (n != NULL) {
+        n->var = var;
+        n->value = value;
+    }
+    return n;
+}
+
+ctune_lnode *ctune_lnode_def(ctune_loops *l, int var, const ctune_value *value) {
+    return assign(l, CTUNE_L_DEF, var, value);
+}
+
+ctune_lnode *ctune_lnode_set(ctune_loops *l, int var, const ctune_value *value) {
+    return value == NULL ? NULL : assign(l, CTUNE_L_SET, var, value);
+}
+
+ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const ctune_value *value) {
+    ctune_lnode *n = value == NULL || place->id < 0 ? NULL : ctune_lnode_new(l, CTUNE_L_STORE);
+    if (n != NULL) {
+        n->place = *place;
+        n->value = value;
+    }
+    return n;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* What a copy replaces: index variables by forms, value variables and buffers by new ones. Chained
+ * on the stack of the walk: a binding is seen by what follows it in its block. */
+typedef struct copier {
+    ctune_loops *l;
+    int n_index, cap_index;
+    int *index;           /* index variable */
+    const ctune_aff **by; /* its replacement */
+    int n_value, cap_value;
+    int *value, *new_value;
+    int n_buffer, cap_buffer;
+    int *buffer, *new_buffer;
+} copier;
+
+static bool push(ctune_arena *arena, int **keys, void **items, int *n, int *cap, size_t bytes,
+                 int key, const void *item) {
+    if (*n == *cap) {
+        int size = *cap == 0 ? 8 : *cap * 2;
+        int *more = CTUNE_NEW_ARRAY(arena, int, size);
+        void *vals = ctune_arena_array(arena, (size_t)size, bytes);
+        if (more == NULL || vals == NULL) {
+            return false;
+        }
+        for (int i = 0; i < *n; i++) {
+            more[i] = (*keys)[i];
+        }
+        if (*n > 0) {
+            __builtin_memcpy(vals, *items, (size_t)*n * bytes);
+        }
+        *keys = more;
+        *items = vals;
+        *cap = size;
+    }
+    (*keys)[*n] = key;
+    __builtin_memcpy((char *)*items + (size_t)*n * bytes, item, bytes);
+    (*n)++;
+    return true;
+}
+
+static void bind_index(copier *c, int var, const ctune_aff *by) {
+    push(c->l->arena, &c->index, (void **)&c->by, &c->n_index, &c->cap_index, sizeof by, var, &by);
+}
+
+static int find(const int *keys, int n, int key) {
+    for (int i = n - 1; i >= 0; i--) {
+        if (keys[i] == key) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static const ctune_aff *copy_aff(copier *c, const ctune_aff *aff) {
+    for (int i = 0; i < c->n_index && aff != NULL; i++) {
+        aff = ctune_loops_subst(c->l, aff, c->index[i], c->by[i]);
+    }
+    return aff;
+}
+
+static ctune_place copy_place(copier *c, const ctune_place *place) {
+    ctune_place out = *place;
+    for (int d = 0; d < out.n_idx; d++) {
+        out.idx[d] = copy_aff(c, place->idx[d]);
+    }
+    int at = place->is_buffer ? find(c->buffer, c->n_buffer, place->id) : -1;
+    if (at >= 0) {
+        out.id = c->new_buffer[at];
+    }
+    return out;
+}
+
+static const ctune_value *copy_one(ctune_loops *l, const ctune_value *value, void *data) {
+    copier *c = data;
+    ctune_value proto = *value;
+    int at;
+    switch (value->op) {
+    case CTUNE_V_INDEX:
+        proto.index = copy_aff(c, value->index);
+        return proto.index == NULL ? NULL : ctune_loops_value(l, &proto);
+    case CTUNE_V_LOAD:
+        proto.place = copy_place(c, &value->place);
+        return ctune_loops_value(l, &proto);
+    case CTUNE_V_VAR:
+        at = find(c->value, c->n_value, value->var);
+        return at < 0 ? value : ctune_value_var(l, c->new_value[at]);
+    default:
+        return value;
+    }
+}
+
+static const ctune_value *copy_value(copier *c, const ctune_value *value) {
+    return value == NULL ? NULL : ctune_value_rebuild(c->l, value, copy_one, c);
+}
+
+static int copy_index_var(copier *c, int var) {
+    int fresh = ctune_loops_index_var(c->l, c->l->var[var].hint);
+    bind_index(c, var, ctune_loops_var_aff(c->l, fresh, 1, 0));
+    return fresh;
+}
+
+static ctune_lnode *copy_node(copier *c, const ctune_lnode *node);
+
+static void copy_kids(copier *c, const ctune_lnode *node, ctune_lnode *out) {
+    int n_index = c->n_index, n_value = c->n_value, n_buffer = c->n_buffer;
+    for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
+        ctune_lnode_append(out, copy_node(c, kid));
+    }
+    c->n_index = n_index;
+    c->n_value = n_value;
+    c->n_buffer = n_buffer;
+}
+
+static ctune_lnode *copy_node(copier *c, const ctune_lnode *node) {
+    ctune_loops *l = c->l;
+    ctune_lnode *out = ctune_lnode_new(l, node->kind);
+    if (out == NULL) {
+        return NULL;
+    }
+    *out = *node;
+    out->next = out->first = out->last = out->other = NULL;
+    out->lo = copy_aff(c, node->lo);
+    out->hi = copy_aff(c, node->hi);
+    out->value = copy_value(c, node->value);
+    out->test = copy_value(c, node->test);
+    out->place = copy_place(c, &node->place);
+    if (node->n_conds > 0) {
+        const ctune_aff **conds = CTUNE_NEW_ARRAY(l->arena, const ctune_aff *, node->n_conds);
+        for (int i = 0; conds != NULL && i < node->n_conds; i++) {
+            conds[i] = copy_aff(c, node->conds[i]);
+        }
+        out->conds = conds;
+    }
+    int n_index = c->n_index;
+    if (node->kind == CTUNE_L_FOR || node->kind == CTUNE_L_LET) {
+        out->var = copy_index_var(c, node->var);
+    } else if (node->kind == CTUNE_L_DEF) {
+        ctune_lvar old = l->var[node->var];
+        out->var = ctune_loops_value_var(l, old.hint, old.type, old.lanes, old.is_mutable);
+        push(l->arena, &c->value, (void **)&c->new_value, &c->n_value, &c->cap_value, sizeof(int),
+             node->var, &out->var);
+    } else if (node->kind == CTUNE_L_SET) {
+        int at = find(c->value, c->n_value, node->var);
+        out->var = at < 0 ? node->var : c->new_value[at];
+    } else if (node->kind == CTUNE_L_DECL) {
+        ctune_lbuffer old = l->buffer[node->buffer];
+        out->buffer = ctune_loops_buffer(l, old.hint, old.type, old.scope, old.rank, old.extent);
+        push(l->arena, &c->buffer, (void **)&c->new_buffer, &c->n_buffer, &c->cap_buffer,
+             sizeof(int), node->buffer, &out->buffer);
+    }
+    copy_kids(c, node, out);
+    if (node->kind == CTUNE_L_FOR) {
+        c->n_index = n_index;
+    }
+    out->other = node->other == NULL ? NULL : copy_node(c, node->other);
+    return out;
+}
+
+ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
+                              const ctune_aff *by) {
+    copier c = {.l = l};
+    bind_index(&c, var, by);
+    return node == NULL ? NULL : copy_node(&c, node);
+}
