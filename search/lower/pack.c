@@ -9,7 +9,6 @@
  */
 #include "search/lower/lower_private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- widening
@@ -159,21 +158,6 @@ static bool reads_written(const lowerer *w, int node, const ctune_expr *expr) {
     return false;
 }
 
-static ctune_lnode *let(lowerer *w, const char *stem, const char *suffix, ctune_limit limit,
-                        ctune_lnode *into) {
-    char name[2 * CTUNE_NAME_BYTES];
-    snprintf(name, sizeof name, "%.14s_%s", stem, suffix);
-    ctune_lnode *n = lower_lnode(w, CTUNE_LN_LET);
-    int var = lower_var(w, name);
-    if (n == NULL || var < 0) {
-        return NULL;
-    }
-    n->var = var;
-    n->limit = limit;
-    lower_append(w, into, n);
-    return n;
-}
-
 /* Innermost open loop over dim, -1. */
 static int innermost_open(const lowerer *w, int dim) {
     for (int i = w->n_open - 1; i >= 0; i--) {
@@ -184,134 +168,186 @@ static int innermost_open(const lowerer *w, int dim) {
     return -1;
 }
 
-/* A dim's buffer extent, from parameters only (no open loops). */
-static ctune_status buffer_dim(lowerer *w, ctune_lbuffer *buffer, int stmt, int dim, int64_t cap,
-                               int64_t multiple) {
+/* ---- where an element lies ------------------------------------------------------------------- */
+
+const lower_packed *lower_find_packed(const lowerer *w, int stmt, const ctune_expr *expr) {
+    for (int c = 0; c < w->nest->n_caches; c++) {
+        const lower_packed *p = w->packed[c];
+        if (p != NULL && p->expr == expr && p->stmt == stmt) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* ((panel * counts...) + seq index) * tile + element of the panel. (tile_var - tile_base) is a
+ * multiple of tile: times the counts it is the panel's offset in elements. */
+void lower_packed_place(lowerer *w, const lower_packed *p, const lower_env *env,
+                        ctune_place *place) {
+    ctune_loops *l = w->loops;
+    const ctune_aff *seq = ctune_loops_const(l, 0), *panel = seq, *lane = seq;
+    for (int i = 0; i < p->n_seq; i++) {
+        const ctune_aff *at = ctune_aff_sub(w->arena, env->val[p->seq_pos[i]], p->seq_base[i]);
+        seq = i == 0 ? at : ctune_aff_add(w->arena, ctune_loops_mul(l, seq, p->seq_count[i]), at);
+    }
+    if (p->tile_pos >= 0) {
+        const ctune_aff *tile = ctune_loops_var_aff(l, p->tile_var, 1, 0);
+        lane = ctune_aff_sub(w->arena, env->val[p->tile_pos], tile);
+        if (!p->is_one_panel) {
+            panel = ctune_aff_sub(w->arena, tile, p->tile_base);
+            for (int i = 0; i < p->n_seq; i++) {
+                panel = ctune_loops_mul(l, panel, p->seq_count[i]);
+            }
+        }
+    }
+    *place = (ctune_place){.is_buffer = true, .id = p->buffer, .n_idx = 1};
+    place->idx[0] = ctune_aff_add(
+        w->arena, ctune_aff_add(w->arena, panel, ctune_aff_scale(w->arena, seq, p->tile)), lane);
+}
+
+/* ---- the buffer ------------------------------------------------------------------------------ */
+
+/* A dim's extent, from parameters only (no open loops), as a simple index. */
+static ctune_status buffer_extent(lowerer *w, int stmt, int dim, int64_t cap, int64_t multiple,
+                                  const ctune_aff **out) {
+    ctune_loops *l = w->loops;
+    lower_limit lo, hi;
     int n_open = w->n_open;
     w->n_open = 0;
-    int k = buffer->n_dims++;
-    ctune_status status = lower_bounds(w, stmt, dim, &buffer->lo[k], &buffer->hi[k]);
+    ctune_status status = lower_bounds(w, stmt, dim, &lo, &hi);
     w->n_open = n_open;
-    buffer->cap[k] = cap;
-    buffer->multiple[k] = multiple;
-    return status;
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    const ctune_aff *n =
+        ctune_aff_sub(w->arena, lower_limit_aff(w, &hi, 1), lower_limit_aff(w, &lo, 0));
+    n = ctune_loops_max(l, n, ctune_loops_const(l, 0));
+    if (cap > 0) {
+        n = ctune_loops_min(l, n, ctune_loops_const(l, cap));
+    }
+    if (multiple > 1) { /* one panel more: a coarse tile need not start on the grid */
+        n = ctune_loops_floor(l, ctune_aff_add_const(w->arena, n, 2 * multiple - 1), multiple);
+        n = n == NULL ? NULL : ctune_aff_scale(w->arena, n, multiple);
+    }
+    const char *name = ctune_arena_printf(w->arena, "%s_size", w->tree->dims[dim].name);
+    *out = n == NULL ? NULL : lower_let(w, name, n, w->setup);
+    return *out == NULL ? ctune_loops_status(l) : CTUNE_OK;
 }
 
-/* ---- the copy loops
- * ------------------------------------------------------------------------------------------ */
+/* ---- the copy loops -------------------------------------------------------------------------- */
 
-/* Store the value (or zero) for lanes [lo, hi] of the open panel. */
-static void lane_loop(lowerer *w, const ctune_packed *packed, int stmt, int dim, ctune_limit lo,
-                      ctune_limit hi, bool is_zero, ctune_lnode *into) {
-    ctune_lnode *loop = lower_lnode(w, CTUNE_LN_FOR);
-    ctune_lnode *store = lower_lnode(w, CTUNE_LN_PACK);
-    ctune_packed *copy = CTUNE_NEW(w->arena, ctune_packed);
-    int var = lower_var(w, "lane");
-    if (loop == NULL || store == NULL || copy == NULL || var < 0) {
-        return;
-    }
-    *copy = *packed;
-    loop->loop = (ctune_lfor){.var = var, .lo = lo, .hi = hi, .step = 1};
+/* Store the value (or zero) for the elements [lo, end) of the open panel. */
+static void lane_loop(lowerer *w, const lower_packed *p, int dim, const ctune_aff *lo,
+                      const ctune_aff *end, bool is_zero, ctune_lnode *into) {
+    ctune_loops *l = w->loops;
+    int var = ctune_loops_index_var(l, "lane");
+    ctune_lnode *loop = ctune_lnode_for(l, var, lo, end, 1, CTUNE_LANN_SERIAL);
+    ctune_lnode_append(into, loop);
     lower_push(w, var, dim, 1, -1);
-    store->packed = copy;
-    store->is_zero = is_zero;
-    lower_env(w, stmt, &store->env);
-    lower_append(w, loop, store);
+    lower_env env;
+    ctune_place place;
+    lower_env_get(w, p->stmt, &env);
+    lower_packed_place(w, p, &env, &place);
+    ctune_lnode_append(loop, ctune_lnode_store(l, &place,
+                                               is_zero ? ctune_value_zero(l, p->expr->type)
+                                                       : lower_plain_value(w, &env, p->expr)));
     lower_pop(w);
-    lower_append(w, into, loop);
 }
 
-static ctune_status copy_panels(lowerer *w, ctune_packed *packed, int stmt, ctune_limit panel_hi,
-                                ctune_lnode *into) {
-    const ctune_stmt *s = &w->tree->stmts[stmt];
-    ctune_lnode *at = into;
-    ctune_status status = CTUNE_OK;
-    int n_pushed = 0, dim = -1;
-    ctune_packed fill = *packed;
-    if (packed->tile_pos >= 0) {
-        dim = s->dims[packed->tile_pos];
-    }
-    if (packed->tile_pos >= 0 && packed->tile_var != packed->tile_base) {
-        ctune_lnode *panels = lower_lnode(w, CTUNE_LN_FOR);
-        int var = lower_var(w, "panel");
-        if (panels == NULL || var < 0) {
-            return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many variables");
+/* Conditions for a whole panel to be valid, beyond what its own loop says. */
+static int panel_conds(lowerer *w, const lower_packed *p, const lower_limit *lo,
+                       const lower_limit *hi, const ctune_aff **conds) {
+    const ctune_aff *first = ctune_loops_var_aff(w->loops, p->tile_var, 1, 0);
+    const ctune_aff *last = ctune_aff_add_const(w->arena, first, p->tile - 1);
+    int n = 0;
+    for (int side = 0; side < 2; side++) {
+        const lower_limit *limit = side == 0 ? lo : hi;
+        const ctune_aff *edge = side == 0 ? first : last;
+        for (int i = 0; i < limit->n; i++) {
+            const ctune_bound *b = &limit->bound[i];
+            bool from_base = side == 0 && !p->is_one_panel && b->den == 1 &&
+                             ctune_aff_is_equal(b->aff, p->tile_base);
+            if (from_base || (ctune_aff_is_equal(b->aff, edge) && b->den == 1)) {
+                continue;
+            }
+            const ctune_aff *gap = ctune_aff_sub(w->arena, ctune_aff_scale(w->arena, edge, b->den),
+                                                 lower_row_aff(w, b->aff));
+            conds[n++] = side == 0 || gap == NULL ? gap : ctune_aff_scale(w->arena, gap, -1);
         }
-        panels->loop = (ctune_lfor){.var = var,
-                                    .lo = lower_limit_var(w, packed->tile_base, 0),
-                                    .hi = panel_hi,
-                                    .step = packed->tile};
-        lower_append(w, at, panels);
-        lower_push(w, var, dim, packed->tile, -1);
-        if (w->n_open <= CTUNE_MAX_OPEN) {
-            w->open[w->n_open - 1].start_var = packed->tile_base;
+    }
+    return n;
+}
+
+static ctune_status fill_panel(lowerer *w, const lower_packed *p, int dim, ctune_lnode *into) {
+    ctune_loops *l = w->loops;
+    lower_limit lo, hi;
+    ctune_status status = lower_bounds(w, p->stmt, dim, &lo, &hi);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, lo.n + hi.n + 1);
+    int n = conds == NULL ? 0 : panel_conds(w, p, &lo, &hi, conds);
+    const ctune_aff *first = ctune_loops_var_aff(l, p->tile_var, 1, 0);
+    const ctune_aff *end = ctune_aff_add_const(w->arena, first, p->tile);
+    if (n == 0) {
+        lane_loop(w, p, dim, first, end, false, into);
+        return CTUNE_OK;
+    }
+    ctune_lnode *guard = ctune_lnode_if(l, conds, n, NULL);
+    ctune_lnode *rest = ctune_lnode_new(l, CTUNE_L_SEQ);
+    if (guard == NULL || rest == NULL) {
+        return lower_fail(w);
+    }
+    ctune_lnode_append(into, guard);
+    guard->other = rest;
+    lane_loop(w, p, dim, first, end, false, guard);
+    lane_loop(w, p, dim, first, end, true, rest);
+    lane_loop(w, p, dim, lower_limit_aff(w, &lo, 0), lower_limit_aff(w, &hi, 1), false, rest);
+    return CTUNE_OK;
+}
+
+static ctune_status copy_panels(lowerer *w, const lower_packed *packed, const lower_limit *panel_hi,
+                                ctune_lnode *into) {
+    ctune_loops *l = w->loops;
+    const ctune_stmt *s = &w->tree->stmts[packed->stmt];
+    ctune_status status = CTUNE_OK;
+    lower_packed fill = *packed;
+    int n_pushed = 0, dim = packed->tile_pos >= 0 ? s->dims[packed->tile_pos] : -1;
+    if (dim >= 0 && !packed->is_one_panel) {
+        fill.tile_var = ctune_loops_index_var(l, "panel");
+        ctune_lnode *panels =
+            ctune_lnode_for(l, fill.tile_var, packed->tile_base, lower_limit_aff(w, panel_hi, 1),
+                            packed->tile, CTUNE_LANN_SERIAL);
+        ctune_lnode_append(into, panels);
+        lower_push(w, fill.tile_var, dim, packed->tile, -1);
+        const ctune_aff *base = packed->tile_base;
+        if (w->n_open <= CTUNE_MAX_OPEN && base->n_terms == 1 && base->c0 == 0 &&
+            base->terms[0].kind == CTUNE_TERM_AXIS && base->terms[0].coef == 1) {
+            w->open[w->n_open - 1].start_var = base->terms[0].id;
         }
         n_pushed++;
-        fill.tile_var = var;
-        at = panels;
+        into = panels;
     }
     for (int i = 0; i < packed->n_seq && status == CTUNE_OK; i++) {
         int seq_dim = s->dims[packed->seq_pos[i]];
-        ctune_limit lo, hi;
-        status = lower_bounds(w, stmt, seq_dim, &lo, &hi);
-        ctune_lnode *loop = lower_lnode(w, CTUNE_LN_FOR);
-        int var = lower_var(w, w->tree->dims[seq_dim].name);
-        if (status != CTUNE_OK || loop == NULL || var < 0) {
-            break;
+        lower_limit lo, hi;
+        status = lower_bounds(w, packed->stmt, seq_dim, &lo, &hi);
+        int var = ctune_loops_index_var(l, w->tree->dims[seq_dim].name);
+        if (status == CTUNE_OK) {
+            into = lower_for(w, var, &lo, &hi, 1, CTUNE_LANN_SERIAL, into);
         }
-        loop->loop = (ctune_lfor){.var = var, .lo = lo, .hi = hi, .step = 1};
-        lower_append(w, at, loop);
         lower_push(w, var, seq_dim, 1, -1);
         n_pushed++;
-        at = loop;
     }
-    if (status == CTUNE_OK && packed->tile_pos >= 0) {
-        ctune_limit lo, hi;
-        status = lower_bounds(w, stmt, dim, &lo, &hi);
-        ctune_lnode *guard = lower_lnode(w, CTUNE_LN_IF);
-        ctune_lnode *rest = lower_lnode(w, CTUNE_LN_SEQ);
-        const ctune_aff **conds =
-            CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, status == CTUNE_OK ? lo.n + hi.n + 1 : 1);
-        if (status == CTUNE_OK && guard != NULL && rest != NULL && conds != NULL) {
-            const ctune_aff *first = ctune_aff_term(w->arena, CTUNE_TERM_AXIS, fill.tile_var, 1);
-            const ctune_aff *last = ctune_aff_add_const(w->arena, first, packed->tile - 1);
-            for (int side = 0; side < 2; side++) {
-                const ctune_limit *limit = side == 0 ? &lo : &hi;
-                const ctune_aff *edge = side == 0 ? first : last;
-                for (int i = 0; i < limit->n; i++) {
-                    const ctune_bound *b = &limit->bound[i];
-                    bool from_base =
-                        side == 0 && packed->tile_var != packed->tile_base && b->den == 1 &&
-                        ctune_aff_is_equal(b->aff, ctune_aff_term(w->arena, CTUNE_TERM_AXIS,
-                                                                  packed->tile_base, 1));
-                    if (from_base || (ctune_aff_is_equal(b->aff, edge) && b->den == 1)) {
-                        continue;
-                    }
-                    const ctune_aff *gap =
-                        ctune_aff_sub(w->arena, ctune_aff_scale(w->arena, edge, b->den), b->aff);
-                    conds[guard->n_conds++] = side == 0 ? gap : ctune_aff_scale(w->arena, gap, -1);
-                }
-            }
-            guard->conds = conds;
-            ctune_limit all_lo = lower_limit_var(w, fill.tile_var, 0);
-            ctune_limit all_hi = lower_limit_var(w, fill.tile_var, packed->tile - 1);
-            lane_loop(w, &fill, stmt, dim, all_lo, all_hi, false, guard);
-            if (guard->n_conds > 0) {
-                lane_loop(w, &fill, stmt, dim, all_lo, all_hi, true, rest);
-                lane_loop(w, &fill, stmt, dim, lo, hi, false, rest);
-                guard->else_kid = rest;
-            }
-            lower_append(w, at, guard);
-        }
+    if (status == CTUNE_OK && dim >= 0) {
+        status = fill_panel(w, &fill, dim, into);
     } else if (status == CTUNE_OK) {
-        ctune_lnode *store = lower_lnode(w, CTUNE_LN_PACK);
-        ctune_packed *copy = CTUNE_NEW(w->arena, ctune_packed);
-        if (store != NULL && copy != NULL) {
-            *copy = fill;
-            store->packed = copy;
-            lower_env(w, stmt, &store->env);
-            lower_append(w, at, store);
-        }
+        lower_env env;
+        ctune_place place;
+        lower_env_get(w, packed->stmt, &env);
+        lower_packed_place(w, &fill, &env, &place);
+        ctune_lnode_append(into,
+                           ctune_lnode_store(l, &place, lower_plain_value(w, &env, packed->expr)));
     }
     for (int i = 0; i < n_pushed; i++) {
         lower_pop(w);
@@ -319,161 +355,173 @@ static ctune_status copy_panels(lowerer *w, ctune_packed *packed, int stmt, ctun
     return status;
 }
 
-/* ---- one copy
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- one copy -------------------------------------------------------------------------------- */
 
-/* A base variable for dim at the current place: the open tile's variable or a LET of its lower
- * limit. *hi: its last value. */
-static ctune_status find_range(lowerer *w, int stmt, int dim, ctune_lnode *into, int *base,
-                               ctune_limit *hi) {
-    ctune_limit lo;
+/* First value of dim at the current place: the open tile's variable, or its lower limit. *hi: its
+ * last value. */
+static ctune_status find_range(lowerer *w, int stmt, int dim, ctune_lnode *into,
+                               const ctune_aff **base, lower_limit *hi) {
+    lower_limit lo;
     ctune_status status = lower_bounds(w, stmt, dim, &lo, hi);
     if (status == CTUNE_OK && lo.is_inexact) {
-        status = ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: bounds with divisions");
+        status = ctune_loops_fail(w->loops, CTUNE_EREFUSED, "pack: bounds with divisions");
     }
     if (status != CTUNE_OK) {
         return status;
     }
-    int open = innermost_open(w, dim);
-    if (open >= 0 && lower_limit_is_var(&lo, w->open[open].var)) {
-        *base = w->open[open].var;
-        return CTUNE_OK;
+    const char *name = ctune_arena_printf(w->arena, "%s_base", w->tree->dims[dim].name);
+    *base = lower_let(w, name, lower_limit_aff(w, &lo, 0), into);
+    return *base == NULL ? ctune_loops_status(w->loops) : CTUNE_OK;
+}
+
+/* Panels of dim follow the register tile of the statement: elements a panel, 0 = dim is not tiled;
+ * *origin: nest node. */
+static int64_t panel_of(const lowerer *w, const lower_tile *tile, int dim, int *origin) {
+    for (int t = 0; t < tile->n_tile; t++) {
+        if (w->nest->node[tile->tile_node[t]].dim == dim) {
+            *origin = w->nest->node[tile->tile_node[t]].outer;
+            return w->nest->node[*origin].step;
+        }
     }
-    if (open >= 0 && lo.n > 1) {
-        /* the tile's own start bounds all others from below: a valid, simpler base */
-        *base = w->open[open].var;
-        return CTUNE_OK;
+    return 0;
+}
+
+typedef struct packing {
+    lower_packed *p;
+    lower_tile tile;
+    int n_extents;
+    const ctune_aff *extent[CTUNE_MAX_DEPTH];
+    lower_limit seq_hi[CTUNE_MAX_DEPTH], panel_hi;
+} packing;
+
+static ctune_status add_dim(lowerer *w, packing *k, int pos, ctune_lnode *into) {
+    lower_packed *p = k->p;
+    int dim = w->tree->stmts[p->stmt].dims[pos];
+    int open = innermost_open(w, dim), origin = -1;
+    int64_t cap = open >= 0 ? w->open[open].step : 0;
+    int64_t panel = panel_of(w, &k->tile, dim, &origin);
+    const ctune_aff *base = NULL;
+    lower_limit hi = {0};
+    ctune_status status = find_range(w, p->stmt, dim, into, &base, &hi);
+    if (status != CTUNE_OK) {
+        return status;
     }
-    ctune_lnode *n = let(w, w->tree->dims[dim].name, "base", lo, into);
-    if (n == NULL) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many variables");
+    if (panel == 0) {
+        p->seq_pos[p->n_seq] = pos;
+        p->seq_base[p->n_seq] = base;
+        k->seq_hi[p->n_seq++] = hi;
+        return buffer_extent(w, p->stmt, dim, cap, 1, &k->extent[k->n_extents++]);
     }
-    *base = n->var;
+    if (p->tile_pos >= 0) {
+        return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "pack: read moves with two tile loops");
+    }
+    p->tile_pos = pos;
+    p->tile_base = base;
+    p->tile = panel;
+    if (open >= 0 && w->open[open].node == origin) { /* one panel: its loop is open already */
+        p->tile_var = w->open[open].var;
+        p->is_one_panel = true;
+    }
+    k->panel_hi = hi;
+    /* a panel may start before an unaligned coarse tile's end: one more */
+    return buffer_extent(w, p->stmt, dim, cap > 0 ? cap + panel : 0, panel,
+                         &k->extent[k->n_extents++]);
+}
+
+/* Counts of the sequential dims at this place; the leading one is only needed to step over panels.
+ */
+static ctune_status add_counts(lowerer *w, packing *k, ctune_lnode *into) {
+    lower_packed *p = k->p;
+    for (int i = 0; i < p->n_seq; i++) {
+        if (i == 0 && (p->tile_pos < 0 || p->is_one_panel)) {
+            continue;
+        }
+        const ctune_aff *n =
+            ctune_aff_sub(w->arena, lower_limit_aff(w, &k->seq_hi[i], 1), p->seq_base[i]);
+        n = ctune_loops_max(w->loops, n, ctune_loops_const(w->loops, 0));
+        const char *name = w->tree->dims[w->tree->stmts[p->stmt].dims[p->seq_pos[i]]].name;
+        p->seq_count[i] = lower_let(w, ctune_arena_printf(w->arena, "%s_count", name), n, into);
+        if (p->seq_count[i] == NULL) {
+            return ctune_loops_status(w->loops);
+        }
+    }
     return CTUNE_OK;
 }
 
+/* Does an earlier cache of the same statement hold the same expression? */
+static bool is_shared(const lowerer *w, int i_cache, const ctune_expr *expr) {
+    for (int c = 0; c < i_cache; c++) {
+        if (w->packed[c] != NULL && w->packed[c]->stmt == w->nest->cache[i_cache].stmt &&
+            w->packed[c]->expr == expr) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
+    ctune_loops *l = w->loops;
     const ctune_cache *cache = &w->nest->cache[i_cache];
     const ctune_stmt *s = &w->tree->stmts[cache->stmt];
     const ctune_stage *stage = &w->region->stages[s->stage];
-    lower_tile tile;
-    if (!lower_tile_has(w, cache->stmt, &tile)) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: stage %s has no register tile",
-                          stage->name);
-    }
+    packing k = {0};
     if (cache->read < 0 || cache->read >= stage->n_reads) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: no such read");
+        return ctune_loops_fail(l, CTUNE_EREFUSED, "pack: no such read");
     }
     if (!is_unconditional(stage->rhs, cache->read)) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: read %d of %s is conditional", cache->read,
-                          stage->name);
+        return ctune_loops_fail(l, CTUNE_EREFUSED, "pack: read %d of %s is conditional",
+                                cache->read, stage->name);
     }
     const ctune_expr *expr = ctune_pack_widen(w->region, stage, cache->read);
     uint32_t axes = axes_of(w->region, stage, expr);
     if ((axes >> 31) != 0 || reads_written(w, cache->at, expr)) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED,
-                          "pack: read %d of %s is written in the same loop or has divisions",
-                          cache->read, stage->name);
+        return ctune_loops_fail(l, CTUNE_EREFUSED,
+                                "pack: read %d of %s is written in the same loop or has divisions",
+                                cache->read, stage->name);
     }
-    for (int c = 0; c < i_cache; c++) {
-        if (w->loops->packed[c] != NULL && w->nest->cache[c].stmt == cache->stmt &&
-            w->loops->packed[c]->expr == expr) {
-            return CTUNE_OK; /* two reads widened to one expression: one copy serves both */
-        }
+    if (is_shared(w, i_cache,
+                  expr)) { /* two reads widened to one expression: one copy serves both */
+        return CTUNE_OK;
     }
-    ctune_packed *p = CTUNE_NEW(w->arena, ctune_packed);
-    if (p == NULL || w->loops->n_buffers >= CTUNE_MAX_BUFFERS) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many buffers");
+    lower_packed *p = k.p = CTUNE_NEW(w->arena, lower_packed);
+    if (p == NULL) {
+        return lower_fail(w);
     }
-    p->expr = expr;
-    p->buffer = w->loops->n_buffers++;
-    p->tile_pos = p->tile_var = p->tile_base = -1;
-    p->tile = 1;
-    ctune_lbuffer *buffer = &w->loops->buffer[p->buffer];
-    snprintf(buffer->name, sizeof buffer->name, "pack_%.16s",
-             w->region->tensors[stage->reads[cache->read]->access.tensor].name);
-    for (int b = 0, k = 2; b < p->buffer; b++) {
-        if (strcmp(w->loops->buffer[b].name, buffer->name) == 0) {
-            snprintf(buffer->name, sizeof buffer->name, "pack_%.12s_%d",
-                     w->region->tensors[stage->reads[cache->read]->access.tensor].name, k++);
-            b = -1;
-        }
-    }
-    buffer->type = expr->type;
-    buffer->tensor = -1;
-    buffer->is_per_thread = w->n_parallel > 0;
-    ctune_limit panel_hi = {0};
+    *p = (lower_packed){
+        .expr = expr, .stmt = cache->stmt, .tile_pos = -1, .tile_var = -1, .tile = 1};
+    (void)lower_tile_has(w, cache->stmt, &k.tile);
     ctune_status status = CTUNE_OK;
     for (int pos = 0; pos < s->n_dims && status == CTUNE_OK; pos++) {
-        int dim = s->dims[pos];
-        int open = innermost_open(w, dim);
-        if (!dim_moves(s, stage, axes, dim) || (open >= 0 && w->open[open].step == 1)) {
-            continue;
+        int open = innermost_open(w, s->dims[pos]);
+        if (dim_moves(s, stage, axes, s->dims[pos]) && (open < 0 || w->open[open].step != 1)) {
+            status = add_dim(w, &k, pos, into);
         }
-        int64_t cap = open >= 0 ? w->open[open].step : 0;
-        int64_t panel = 0;
-        int origin = -1;
-        for (int t = 0; t < tile.n_tile; t++) {
-            if (w->nest->node[tile.tile_node[t]].dim == dim) {
-                origin = w->nest->node[tile.tile_node[t]].outer;
-                panel = w->nest->node[origin].step;
-            }
-        }
-        int base = -1;
-        ctune_limit hi = {0};
-        status = find_range(w, cache->stmt, dim, into, &base, &hi);
-        if (status != CTUNE_OK) {
-            break;
-        }
-        if (panel > 0) {
-            if (p->tile_pos >= 0) {
-                status = ctune_fail(w->ctx, CTUNE_EREFUSED, "pack: read moves with two tile loops");
-                break;
-            }
-            p->tile_pos = pos;
-            p->tile_base = base;
-            p->tile = panel;
-            if (open >= 0 &&
-                w->open[open].node == origin) { /* one panel: its loop is open already */
-                p->tile_var = w->open[open].var;
-            }
-            panel_hi = hi;
-            /* a panel may start before an unaligned coarse tile's end: one more */
-            status = buffer_dim(w, buffer, cache->stmt, dim, cap > 0 ? cap + panel : 0, panel);
-        } else {
-            p->seq_pos[p->n_seq] = pos;
-            p->seq_base[p->n_seq] = base;
-            p->seq_hi[p->n_seq++] = hi;
-            status = buffer_dim(w, buffer, cache->stmt, dim, cap, 1);
-        }
+    }
+    if (status == CTUNE_OK) {
+        status = add_counts(w, &k, into);
     }
     if (status != CTUNE_OK) {
         return status;
     }
-    for (int i = 0; i < p->n_seq; i++) { /* the leading count is only needed to step over panels */
-        if (i > 0 || (p->tile_pos >= 0 && p->tile_var != p->tile_base)) {
-            ctune_lnode *count =
-                let(w, w->tree->dims[s->dims[p->seq_pos[i]]].name, "count", p->seq_hi[i], into);
-            if (count == NULL) {
-                return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many variables");
-            }
-            count->count_from = p->seq_base[i];
-            p->seq_count[i] = count->var;
-        }
+    if (k.n_extents == 0) {
+        return ctune_loops_fail(l, CTUNE_EREFUSED,
+                                "pack: nothing of the read varies inside the loop");
     }
-    if (p->tile_pos < 0 && p->n_seq == 0) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED,
-                          "pack: nothing of the read varies inside the loop");
+    const ctune_aff *size = ctune_loops_const(l, 1);
+    for (int i = 0; i < k.n_extents; i++) {
+        size = ctune_loops_mul(l, size, k.extent[i]);
     }
-    w->loops->packed[i_cache] = p;
-    ctune_lnode *block = lower_lnode(w, CTUNE_LN_SEQ);
-    if (block != NULL) {
-        block->comment =
-            ctune_arena_printf(w->arena, "pack read %d of %s", cache->read, stage->name);
+    const char *tensor = w->region->tensors[stage->reads[cache->read]->access.tensor].name;
+    p->buffer = lower_heap_buffer(w, ctune_arena_printf(w->arena, "pack_%s", tensor), expr->type,
+                                  w->parallel_node >= 0, 1, &size);
+    ctune_lnode *block = ctune_lnode_new(l, CTUNE_L_SEQ);
+    if (block == NULL || p->buffer < 0) {
+        return ctune_loops_status(l) == CTUNE_OK ? lower_fail(w) : ctune_loops_status(l);
     }
-    lower_append(w, into, block);
-    return copy_panels(w, p, cache->stmt, panel_hi, block);
+    block->comment = ctune_arena_printf(w->arena, "pack read %d of %s", cache->read, stage->name);
+    ctune_lnode_append(into, block);
+    w->packed[i_cache] = p;
+    return copy_panels(w, p, &k.panel_hi, block);
 }
 
 ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into) {

@@ -3,12 +3,12 @@
  *
  * In the IR a temporary is fully expanded: one element per iteration of the loops around its scope.
  * An index whose point loop encloses all accesses is contracted: each iteration of that loop uses
- * its own element and no other. When every index is contracted the temporary is a local scalar of
- * the innermost loop body that holds all accesses; else a scratch array over the remaining indices.
+ * its own element and no other. When every index is contracted the temporary is a variable of the
+ * innermost loop body that holds all accesses; else a heap buffer over the remaining indices.
+ * Scalars that are only read become variables, too.
  */
 #include "search/lower/lower_private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct temp_use {
@@ -51,13 +51,6 @@ static void find_uses(const lowerer *w, int tensor, temp_use *use) {
     }
 }
 
-static bool is_ancestor(const lowerer *w, int ancestor, int node) {
-    while (node >= 0 && node != ancestor) {
-        node = w->nest->node[node].parent;
-    }
-    return node == ancestor;
-}
-
 /* The tree dim that index `idx` of a use stands for, -1 when it is no single dim. */
 static int dim_of_index(const lowerer *w, const temp_use *use, int i, int idx) {
     const ctune_stmt *s = &w->tree->stmts[use->stmt[i]];
@@ -87,7 +80,7 @@ static int find_scope(const lowerer *w, const temp_use *use) {
     while (scope > 0) {
         bool holds_all = true;
         for (int i = 1; i < use->n; i++) {
-            holds_all &= is_ancestor(w, scope, use->node[i]);
+            holds_all &= lower_is_ancestor(w, scope, use->node[i]);
         }
         if (holds_all) {
             break;
@@ -129,9 +122,11 @@ static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int sc
     return false;
 }
 
-/* Range of index idx over the writers, from parameters only: the stage's own axes serve as dims. */
-static ctune_status index_range(lowerer *w, const temp_use *use, int idx, ctune_limit *lo,
-                                ctune_limit *hi) {
+/* First value and extent of index idx over its writers, from parameters only: the stage's own axes
+ * serve as dims. Their hull when there are several. */
+static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const ctune_aff **base,
+                                const ctune_aff **end) {
+    *base = *end = NULL;
     for (int i = 0; i < use->n; i++) {
         const ctune_stage *stage = &w->region->stages[w->tree->stmts[use->stmt[i]].stage];
         if (&stage->target != use->access[i]) {
@@ -139,7 +134,7 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, ctune_
         }
         const ctune_aff *aff = use->access[i]->idx[idx];
         if (aff->n_terms != 1 || aff->c0 != 0 || aff->terms[0].kind != CTUNE_TERM_AXIS) {
-            break;
+            continue;
         }
         ctune_stmt plain = {.stage = w->tree->stmts[use->stmt[i]].stage,
                             .n_dims = stage->n_axes,
@@ -158,92 +153,96 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, ctune_
         if (status != CTUNE_OK) {
             return status;
         }
-        *lo = (ctune_limit){.is_max = true, .n = b.n_lower, .bound = b.lower, .align_var = -1};
-        *hi = (ctune_limit){.n = b.n_upper, .bound = b.upper, .align_var = -1};
-        return CTUNE_OK;
+        lower_limit lo = {.is_max = true, .n = b.n_lower, .bound = b.lower};
+        lower_limit hi = {.n = b.n_upper, .bound = b.upper};
+        const ctune_aff *first = lower_limit_aff(w, &lo, 0), *last = lower_limit_aff(w, &hi, 1);
+        *base = *base == NULL ? first : ctune_loops_min(w->loops, *base, first);
+        *end = *end == NULL ? last : ctune_loops_max(w->loops, *end, last);
     }
-    return ctune_fail(w->ctx, CTUNE_EREFUSED, "temporary without a plain writer");
-}
-
-static int setup_let(lowerer *w, const char *stem, const char *suffix, ctune_limit limit,
-                     int count_from) {
-    char name[2 * CTUNE_NAME_BYTES];
-    snprintf(name, sizeof name, "%.14s_%s", stem, suffix);
-    ctune_lnode *n = lower_lnode(w, CTUNE_LN_LET);
-    int var = lower_var(w, name);
-    if (n == NULL || var < 0) {
-        return -1;
-    }
-    n->var = var;
-    n->limit = limit;
-    n->count_from = count_from;
-    lower_append(w, w->loops->setup, n);
-    return var;
+    return *base != NULL && *end != NULL
+               ? CTUNE_OK
+               : ctune_loops_fail(w->loops, CTUNE_EREFUSED, "temporary without a plain writer");
 }
 
 static bool is_in_parallel(const lowerer *w, int scope) {
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
-        if (w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->options.openmp) {
+        if (w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->options->openmp) {
             return true;
         }
     }
     return false;
 }
 
-ctune_status lower_temps(lowerer *w) {
-    if (w->region->n_tensors > CTUNE_MAX_TENSORS) {
-        return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many tensors");
+/* A buffer over the indices that are not contracted. */
+static ctune_status make_buffer(lowerer *w, int t, const temp_use *use) {
+    const ctune_tensor *tensor = &w->region->tensors[t];
+    const ctune_aff *extent[CTUNE_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < tensor->rank; i++) {
+        if (is_contracted(w, use, i, w->temp_scope[t])) {
+            continue;
+        }
+        const ctune_aff *base, *end;
+        ctune_status status = index_range(w, use, i, &base, &end);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+        const char *name = ctune_arena_printf(w->arena, "%s_base", tensor->name);
+        w->temp_base[t][rank] = lower_let(w, name, base, w->setup);
+        w->temp_index[t][rank] = i;
+        const ctune_aff *n = ctune_aff_sub(w->arena, end, w->temp_base[t][rank]);
+        n = ctune_loops_max(w->loops, n, ctune_loops_const(w->loops, 0));
+        name = ctune_arena_printf(w->arena, "%s_size", tensor->name);
+        extent[rank++] = lower_let(w, name, n, w->setup);
     }
+    w->temp_buffer[t] = lower_heap_buffer(w, tensor->name, tensor->type,
+                                          is_in_parallel(w, w->temp_scope[t]), rank, extent);
+    return ctune_loops_status(w->loops);
+}
+
+ctune_status lower_temps(lowerer *w) {
     for (int t = 0; t < w->region->n_tensors; t++) {
         const ctune_tensor *tensor = &w->region->tensors[t];
-        w->loops->temp_buffer[t] = -1;
         temp_use use;
         if (!tensor->is_temp) {
             continue;
         }
         if (tensor->live_out_text != NULL) {
-            return ctune_fail(w->ctx, CTUNE_EREFUSED, "'%s' is read after the loops", tensor->name);
+            return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "'%s' is read after the loops",
+                                    tensor->name);
         }
         find_uses(w, t, &use);
         if (use.n == 0) {
             continue;
         }
-        int scope = find_scope(w, &use);
+        w->temp_scope[t] = find_scope(w, &use);
         bool is_scalar = true;
         for (int i = 0; i < tensor->rank; i++) {
-            is_scalar &= is_contracted(w, &use, i, scope);
+            is_scalar &= is_contracted(w, &use, i, w->temp_scope[t]);
         }
         if (is_scalar) {
-            continue;
-        }
-        if (w->loops->n_buffers >= CTUNE_MAX_BUFFERS) {
-            return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many buffers");
-        }
-        w->loops->temp_buffer[t] = w->loops->n_buffers;
-        ctune_lbuffer *buffer = &w->loops->buffer[w->loops->n_buffers++];
-        snprintf(buffer->name, sizeof buffer->name, "%.24s_all", tensor->name);
-        buffer->type = tensor->type;
-        buffer->tensor = t;
-        buffer->is_per_thread = is_in_parallel(w, scope);
-        for (int i = 0; i < tensor->rank; i++) {
-            if (is_contracted(w, &use, i, scope)) {
-                continue;
-            }
-            int k = buffer->n_dims++;
-            ctune_status status = index_range(w, &use, i, &buffer->lo[k], &buffer->hi[k]);
+            w->scalar_var[t] = ctune_loops_value_var(w->loops, tensor->name, tensor->type, 1, true);
+        } else if (!is_in_parallel(w, w->temp_scope[t])) {
+            ctune_status status = make_buffer(w, t, &use);
             if (status != CTUNE_OK) {
                 return status;
             }
-            buffer->multiple[k] = 1;
-            buffer->index_of[k] = i;
-            buffer->base_var[k] = setup_let(w, tensor->name, "base", buffer->lo[k], -1);
-            if (k > 0) { /* the leading extent is not needed to index */
-                buffer->count_var[k] =
-                    setup_let(w, tensor->name, "count", buffer->hi[k], buffer->base_var[k]);
-            }
-            if (buffer->base_var[k] < 0 || buffer->count_var[k] < 0) {
-                return ctune_fail(w->ctx, CTUNE_EREFUSED, "too many variables");
-            }
+        }
+    }
+    return CTUNE_OK;
+}
+
+ctune_status lower_thread_temps(lowerer *w, int node) {
+    for (int t = 0; t < w->region->n_tensors; t++) {
+        temp_use use;
+        if (w->temp_scope[t] < 0 || w->scalar_var[t] >= 0 || w->temp_buffer[t] >= 0 ||
+            !lower_is_ancestor(w, node, w->temp_scope[t])) {
+            continue;
+        }
+        find_uses(w, t, &use);
+        ctune_status status = make_buffer(w, t, &use);
+        if (status != CTUNE_OK) {
+            return status;
         }
     }
     return CTUNE_OK;
@@ -251,17 +250,34 @@ ctune_status lower_temps(lowerer *w) {
 
 void lower_decls_at(lowerer *w, int node, ctune_lnode *into) {
     for (int t = 0; t < w->region->n_tensors; t++) {
-        temp_use use;
-        if (!w->region->tensors[t].is_temp || w->loops->temp_buffer[t] >= 0) {
-            continue;
+        const ctune_tensor *tensor = &w->region->tensors[t];
+        if (tensor->is_temp && w->scalar_var[t] >= 0 && w->temp_scope[t] == node) {
+            ctune_lnode_append(into, ctune_lnode_def(w->loops, w->scalar_var[t],
+                                                     ctune_value_zero(w->loops, tensor->type)));
         }
-        find_uses(w, t, &use);
-        if (use.n > 0 && find_scope(w, &use) == node) {
-            ctune_lnode *decl = lower_lnode(w, CTUNE_LN_DECL);
-            if (decl != NULL) {
-                decl->tensor = t;
+    }
+}
+
+static bool is_read(const ctune_region *region, int tensor) {
+    for (int s = 0; s < region->n_stages; s++) {
+        for (int r = 0; r < region->stages[s].n_reads; r++) {
+            if (region->stages[s].reads[r]->access.tensor == tensor) {
+                return true;
             }
-            lower_append(w, into, decl);
+        }
+    }
+    return false;
+}
+
+void lower_scalars(lowerer *w, ctune_lnode *into) {
+    for (int t = 0; t < w->region->n_tensors; t++) {
+        const ctune_tensor *tensor = &w->region->tensors[t];
+        if (tensor->rank == 0 && !tensor->is_written && !tensor->is_temp && is_read(w->region, t)) {
+            ctune_place place = {.id = t};
+            int var = ctune_loops_value_var(w->loops, tensor->name, tensor->type, 1, false);
+            ctune_lnode_append(
+                into, ctune_lnode_def(w->loops, var, ctune_value_load(w->loops, &place, 1)));
+            w->scalar_var[t] = var;
         }
     }
 }
