@@ -13,8 +13,8 @@
 
 typedef struct te_value {
     ctune_type type; /* selects the arm: floats f (exact for every float type), integers i */
+    int64_t i;       /* in the value range of the type; u64 as its bit pattern */
     long double f;
-    int64_t i; /* in the value range of the type; u64 as its bit pattern */
 } te_value;
 
 int64_t te_wrap(ctune_type type, int64_t i);
