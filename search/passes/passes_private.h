@@ -25,4 +25,12 @@ void ctune_lnode_walk(ctune_lnode *node, ctune_lnode_visit visit, void *data);
 /* All kids taken out of parent: first of the list. */
 ctune_lnode *ctune_lnode_take_kids(ctune_lnode *parent);
 
+/* Is value worth a variable when it is used twice? Not constants, variables and views of them. */
+bool ctune_value_is_worthy(const ctune_value *value);
+/* A hint for a variable that holds value: after the tensor or variable it comes from. */
+const char *ctune_value_hint(ctune_loops *l, const ctune_value *value);
+/* Append to parent definitions of what the loop, which has no loop inside and follows in parent,
+ * computes and does not change; the loop then uses them. */
+void ctune_lnode_hoist(ctune_loops *l, ctune_lnode *parent, ctune_lnode *loop);
+
 #endif

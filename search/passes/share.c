@@ -128,45 +128,6 @@ static int64_t last_write(const sharer *s, const ctune_value *v) {
     return last;
 }
 
-static bool is_plain(const ctune_value *v) {
-    return v->op == CTUNE_V_CONST || v->op == CTUNE_V_VAR || v->op == CTUNE_V_INDEX;
-}
-
-/* Is v worth a name when it is used twice? */
-static bool is_worthy(const ctune_value *v) {
-    if (is_plain(v)) {
-        return false;
-    }
-    bool is_view = v->op == CTUNE_V_EXTRACT || v->op == CTUNE_V_CONVERT || v->op == CTUNE_V_NEG;
-    if (is_view || v->op == CTUNE_V_SPLAT) {
-        return v->kids[0]->op != CTUNE_V_CONST &&
-               !(v->op == CTUNE_V_EXTRACT && is_plain(v->kids[0]));
-    }
-    return true;
-}
-
-static const char *hint_of(sharer *s, const ctune_value *v) {
-    const ctune_value *at = v;
-    while (at->n_kids == 1) {
-        at = at->kids[0];
-    }
-    const char *hint = NULL;
-    if (at->op == CTUNE_V_LOAD) {
-        hint = at->place.is_buffer ? s->l->buffer[at->place.id].hint
-                                   : s->l->region->tensors[at->place.id].name;
-    } else if (at->op == CTUNE_V_VAR) {
-        hint = s->l->var[at->var].hint;
-    }
-    if (hint == NULL) {
-        return v->lanes > 1 ? "vec" : "t";
-    }
-    hint = ctune_arena_printf(s->l->arena, "%s_%s", hint,
-                              v->lanes == 1           ? "s"
-                              : v->op == CTUNE_V_LOAD ? "v"
-                                                      : "all");
-    return hint == NULL ? "t" : hint;
-}
-
 /* ---- two walks over a run -------------------------------------------------------------------- */
 
 /* The group that v belongs to now; -1 = none yet. */
@@ -176,7 +137,7 @@ static int current(const sharer *s, const slot *at, const ctune_value *v) {
 }
 
 static void count(sharer *s, const ctune_value *v, bool is_sure) {
-    if (is_worthy(v)) {
+    if (ctune_value_is_worthy(v)) {
         slot *at = slot_of(s, v);
         if (at == NULL) {
             return;
@@ -214,7 +175,7 @@ static const ctune_value *rewrite_kids(sharer *s, const ctune_value *v, bool is_
 }
 
 static const ctune_value *rewrite(sharer *s, const ctune_value *v, bool is_sure) {
-    if (!is_worthy(v)) {
+    if (!ctune_value_is_worthy(v)) {
         return rewrite_kids(s, v, is_sure);
     }
     slot *at = slot_of(s, v);
@@ -236,7 +197,7 @@ static const ctune_value *rewrite(sharer *s, const ctune_value *v, bool is_sure)
     if (value == NULL || s->groups[mine].n_uses < 2) {
         return value;
     }
-    int var = ctune_loops_value_var(s->l, hint_of(s, v), v->type, v->lanes, false);
+    int var = ctune_loops_value_var(s->l, ctune_value_hint(s->l, v), v->type, v->lanes, false);
     s->groups[mine].var = var;
     ctune_lnode_append(s->parent, ctune_lnode_def(s->l, var, value));
     return ctune_value_var(s->l, var);
@@ -289,15 +250,7 @@ static void share_run(sharer *s, ctune_lnode *parent, ctune_lnode *first, ctune_
     }
 }
 
-/* ---- in front of an innermost loop ----------------------------------------------------------- */
-
-typedef struct hoister {
-    sharer *s;
-    ctune_lnode *parent, *loop;
-    int n_moved, cap_moved;
-    const ctune_value **moved;
-    const ctune_value **var;
-} hoister;
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static bool has_loop(const ctune_lnode *node) {
     for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
@@ -307,128 +260,6 @@ static bool has_loop(const ctune_lnode *node) {
     }
     return node->other != NULL && has_loop(node->other);
 }
-
-/* Does something in node, or node itself, bind or write what v (without its kids) reads? */
-static bool is_written(const ctune_loops *l, const ctune_lnode *node, const ctune_value *v) {
-    bool is_index = node->kind == CTUNE_L_FOR || node->kind == CTUNE_L_LET;
-    bool is_var = node->kind == CTUNE_L_DEF || node->kind == CTUNE_L_SET;
-    if ((is_index && ctune_value_uses(l, v, node->var)) ||
-        (is_var && v->op == CTUNE_V_VAR && v->var == node->var) ||
-        (node->kind == CTUNE_L_STORE && v->op == CTUNE_V_LOAD && !v->place.is_buffer &&
-         !node->place.is_buffer && v->place.id == node->place.id)) {
-        return true;
-    }
-    for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
-        if (is_written(l, kid, v)) {
-            return true;
-        }
-    }
-    return node->other != NULL && is_written(l, node->other, v);
-}
-
-/* May v be evaluated once before the loop, though the loop may have no iteration? */
-static bool is_movable(const hoister *h, const ctune_value *v) {
-    switch (v->op) {
-    case CTUNE_V_LOAD: /* a scalar variable of the source can always be read */
-        if (v->place.is_buffer || !h->s->l->region->tensors[v->place.id].is_scalar_var ||
-            h->s->l->region->tensors[v->place.id].is_temp) {
-            return false;
-        }
-        break;
-    case CTUNE_V_ADD:
-    case CTUNE_V_SUB:
-    case CTUNE_V_MUL:
-    case CTUNE_V_NEG:
-        if (!ctune_type_is_float(v->type) && !v->wraps) {
-            return false; /* may overflow */
-        }
-        break;
-    case CTUNE_V_CONVERT:
-        if (ctune_type_is_float(v->kids[0]->type) && !ctune_type_is_float(v->type)) {
-            return false;
-        }
-        break;
-    case CTUNE_V_DIV:
-    case CTUNE_V_MOD:
-    case CTUNE_V_SHL:
-    case CTUNE_V_SHR:
-    case CTUNE_V_CALL:
-        return false;
-    default:
-        break;
-    }
-    for (int i = 0; i < v->n_kids; i++) {
-        if (!is_movable(h, v->kids[i])) {
-            return false;
-        }
-    }
-    return !is_written(h->s->l, h->loop, v);
-}
-
-static const ctune_value *moved_to(const hoister *h, const ctune_value *v) {
-    for (int i = 0; i < h->n_moved; i++) {
-        if (h->moved[i] == v) {
-            return h->var[i];
-        }
-    }
-    return NULL;
-}
-
-static const ctune_value *move(hoister *h, const ctune_value *v) {
-    ctune_loops *l = h->s->l;
-    if (h->n_moved == h->cap_moved) {
-        int cap = h->cap_moved == 0 ? 8 : h->cap_moved * 2;
-        const ctune_value **moved = CTUNE_NEW_ARRAY(l->arena, const ctune_value *, cap);
-        const ctune_value **vars = CTUNE_NEW_ARRAY(l->arena, const ctune_value *, cap);
-        if (moved == NULL || vars == NULL) {
-            return NULL;
-        }
-        for (int i = 0; i < h->n_moved; i++) {
-            moved[i] = h->moved[i];
-            vars[i] = h->var[i];
-        }
-        h->moved = moved;
-        h->var = vars;
-        h->cap_moved = cap;
-    }
-    int var = ctune_loops_value_var(l, hint_of(h->s, v), v->type, v->lanes, false);
-    ctune_lnode_append(h->parent, ctune_lnode_def(l, var, v));
-    h->moved[h->n_moved] = v;
-    h->var[h->n_moved] = ctune_value_var(l, var);
-    return h->var[h->n_moved++];
-}
-
-static const ctune_value *hoist_value(hoister *h, const ctune_value *v) {
-    if (v == NULL) {
-        return NULL;
-    }
-    if (is_worthy(v)) {
-        const ctune_value *var = moved_to(h, v);
-        if (var == NULL && is_movable(h, v)) {
-            var = move(h, v);
-        }
-        if (var != NULL) {
-            return var;
-        }
-    }
-    ctune_value proto = *v;
-    const ctune_value **kids =
-        v->n_kids == 0 ? NULL : CTUNE_NEW_ARRAY(h->s->l->arena, const ctune_value *, v->n_kids);
-    bool is_same = true;
-    for (int i = 0; kids != NULL && i < v->n_kids; i++) {
-        kids[i] = hoist_value(h, v->kids[i]);
-        is_same &= kids[i] == v->kids[i];
-    }
-    proto.kids = kids;
-    return is_same ? v : ctune_loops_value(h->s->l, &proto);
-}
-
-static void hoist_node(ctune_lnode *node, void *data) {
-    node->value = hoist_value(data, node->value);
-    node->test = hoist_value(data, node->test);
-}
-
-/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* n_collapsed: loops directly inside parent that must stay its only kid. */
 static void share_block(sharer *s, ctune_lnode *parent, int n_collapsed) {
@@ -440,8 +271,7 @@ static void share_block(sharer *s, ctune_lnode *parent, int n_collapsed) {
                        : kid->ann == CTUNE_LANN_PARALLEL ? kid->collapse - 1
                                                          : 0;
             if (!has_loop(kid) && n_collapsed == 0) {
-                hoister h = {.s = s, .parent = parent, .loop = kid};
-                ctune_lnode_walk(kid, hoist_node, &h);
+                ctune_lnode_hoist(s->l, parent, kid);
             }
             share_block(s, kid, rest);
         } else if (!is_straight(kid)) {
