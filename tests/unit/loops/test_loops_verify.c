@@ -145,8 +145,8 @@ static const struct {
     /* names */
     {"let n_2 = 1\nlet A = 2\n", "two things are called A"},
     {"let n = 1\n", "two things are called n"},
-    {"let a$ = 1\n", "no proper hint"},
-    {"let if.if = 1\n", "no proper hint"},
+    {"let a$ = 1\n", NULL},
+    {"let if.if = 1\n", "'if.if' is no identifier"},
 };
 
 static void test_faults(void **state) {
