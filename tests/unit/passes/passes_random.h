@@ -165,6 +165,32 @@ static inline val make_test(maker *m, int depth) {
     }
 }
 
+/* A choice whose arm must not be evaluated where the test fails: it would leave the tensor or
+ * divide by zero. */
+static inline val make_guarded(maker *m, ctune_type type, int depth) {
+    ctune_loops *l = m->f->l;
+    int in = named(m, "in", type);
+    val zero = ctune_value_zero(l, type), arm, test;
+    if (m->col >= 0 && (ctune_type_is_float(type) || pick(m, 2))) {
+        aff col = at(m->f, m->col, EXTENT - 1 - pick(m, 20));
+        val index = ctune_loops_value(
+            l, &(ctune_value){.op = CTUNE_V_INDEX, .type = CTUNE_I32, .lanes = 1, .index = col});
+        test = ctune_value_binary(l, CTUNE_V_LT, index, ctune_value_int(l, CTUNE_I32, EXTENT));
+        arm = load(m->f, of_tensor(in, 2, num(m->f, EXTENT - 1), col));
+    } else if (ctune_type_is_float(type)) {
+        return make_leaf(m, type);
+    } else {
+        val den = load(m->f, of_tensor(in, 2, make_index(m, false), make_index(m, true)));
+        test = ctune_value_binary(l, CTUNE_V_NE, den, zero);
+        arm = ctune_value_binary(l, pick(m, 2) ? CTUNE_V_DIV : CTUNE_V_MOD,
+                                 make_value(m, type, depth - 1), den);
+    }
+    val kids[3] = {test, arm, make_leaf(m, type)};
+    return ctune_loops_value(
+        l,
+        &(ctune_value){.op = CTUNE_V_SELECT, .type = type, .lanes = 1, .n_kids = 3, .kids = kids});
+}
+
 static inline val make_select(maker *m, ctune_type type, int depth) {
     val kids[3] = {make_test(m, depth - 1), make_value(m, type, depth - 1),
                    make_value(m, type, depth - 1)};
@@ -213,11 +239,12 @@ static inline val make_value(maker *m, ctune_type type, int depth) {
     if (depth <= 0 || type == CTUNE_BOOL) {
         return depth > 0 && pick(m, 2) ? make_convert(m, type, depth) : make_leaf(m, type);
     }
-    int what = pick(m, 10);
+    int what = pick(m, 11);
     if (type == CTUNE_I32 && what == 0) {
         return make_test(m, depth - 1);
     }
-    return what < 2   ? make_leaf(m, type)
+    return what == 10 ? make_guarded(m, type, depth)
+           : what < 2 ? make_leaf(m, type)
            : what < 4 ? make_select(m, type, depth)
            : what < 6 ? make_convert(m, type, depth)
                       : make_arithmetic(m, type, depth);
@@ -281,8 +308,17 @@ static inline void make_temp(maker *m, ctune_lnode *parent) {
 
 static inline void make_statements(maker *m, ctune_lnode *parent, int depth) {
     ctune_loops *l = m->f->l;
+    int k = m->k;
     for (int n = 1 + pick(m, 3); n > 0; n--) {
-        switch (pick(m, 7)) {
+        switch (pick(m, 8)) {
+        case 7: /* an index of its own, the same in all lanes or not */
+            m->k = ctune_loops_index_var(l, "let");
+            ctune_lnode_append(parent,
+                               ctune_lnode_let(l, m->k,
+                                               m->col >= 0 && pick(m, 2) ? at(m->f, m->col, 2)
+                                               : m->row >= 0             ? at(m->f, m->row, 4)
+                                                                         : num(m->f, 3)));
+            break;
         case 0:
             make_temp(m, parent);
             break;
@@ -311,6 +347,7 @@ static inline void make_statements(maker *m, ctune_lnode *parent, int depth) {
             make_output(m, parent);
         }
     }
+    m->k = k;
 }
 
 /* The loops of the tile around what it does: 0 sets the accumulators, 1 works, 2 stores. */
