@@ -1,8 +1,8 @@
 /*
  * Nodes in C: loops, conditions, declarations and assignments.
  *
- * Each node is one or more lines. Before C99 a declaration stands at the head of a block: where one
- * follows a statement, a block begins that lasts as long as the declaration's.
+ * Each node is one or more lines. Before C99 declarations stand at the head of their block, without
+ * a value: what defines a variable assigns it.
  */
 #include "search/emit/emit_private.h"
 
@@ -123,8 +123,26 @@ static void print_assignment(ctune_emitter *e, const ctune_value *v, const char 
     ctune_text_append(e->out, ";\n");
 }
 
+/* The last value of a temporary that the source reads later. A candidate has no such place. */
+static bool print_live_out(ctune_emitter *e, const ctune_lnode *node) {
+    const ctune_place *place = &node->place;
+    if (place->is_buffer || !e->region->tensors[place->id].is_temp) {
+        return false;
+    }
+    const char *target = e->region->tensors[place->id].live_out_text;
+    begin_line(e);
+    ctune_text_printf(e->out, e->is_standalone || target == NULL ? "(void)%s" : "%s = ",
+                      e->is_standalone || target == NULL ? "" : target);
+    emit_value(e, node->value, e->is_standalone ? CTUNE_LEVEL_UNARY : CTUNE_LEVEL_ANY);
+    ctune_text_append(e->out, ";\n");
+    return true;
+}
+
 static void print_store(ctune_emitter *e, const ctune_lnode *node) {
     const ctune_value *v = node->value;
+    if (print_live_out(e, node)) {
+        return;
+    }
     bool is_target = v->n_kids == 2 && v->kids[0]->op == CTUNE_V_LOAD &&
                      ctune_place_is_equal(&v->kids[0]->place, &node->place);
     begin_line(e);
@@ -146,12 +164,23 @@ static void print_set(ctune_emitter *e, const ctune_lnode *node) {
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
+/* "const float x", or x alone where it was declared at the head. */
+static void begin_definition(ctune_emitter *e, const char *type, const char *name, bool is_const) {
+    begin_line(e);
+    if (e->options->is_c90) {
+        ctune_text_append(e->out, name);
+    } else {
+        ctune_text_printf(e->out, "%s%s %s", is_const ? "const " : "", type, name);
+    }
+}
+
 static void print_def(ctune_emitter *e, const ctune_lnode *node) {
     const ctune_lvar *var = &e->loops->var[node->var];
-    bool is_const = !var->is_mutable && node->value != NULL;
-    begin_line(e);
-    ctune_text_printf(e->out, "%s%s %s", is_const ? "const " : "",
-                      emit_type(e, var->type, var->lanes), var->name);
+    if (node->value == NULL && e->options->is_c90) {
+        return;
+    }
+    begin_definition(e, emit_type(e, var->type, var->lanes), var->name,
+                     !var->is_mutable && node->value != NULL);
     if (node->value != NULL) {
         ctune_text_append(e->out, " = ");
         emit_value(e, node->value, CTUNE_LEVEL_ANY);
@@ -160,23 +189,24 @@ static void print_def(ctune_emitter *e, const ctune_lnode *node) {
 }
 
 static void print_let(ctune_emitter *e, const ctune_lnode *node) {
-    begin_line(e);
-    ctune_text_printf(e->out, "const long %s = ", e->loops->var[node->var].name);
+    begin_definition(e, "long", e->loops->var[node->var].name, true);
+    ctune_text_append(e->out, " = ");
     emit_index(e, node->lo, CTUNE_LEVEL_ANY);
     ctune_text_append(e->out, ";\n");
 }
 
-/* Memory on the heap was divided before the guard: a thread takes its part here. */
-static void print_decl(ctune_emitter *e, const ctune_lnode *node) {
-    const ctune_lbuffer *b = &e->loops->buffer[node->buffer];
-    const char *type = emit_type(e, b->type, 1);
-    if (b->scope == CTUNE_SCOPE_THREAD) {
-        ctune_text_line(e->out, "%s *const %s = (%s *)(void *)(%s + ctune_thread() * %s);", type,
-                        b->name, type, e->base[node->buffer], e->bytes[node->buffer]);
-        return;
+void emit_setup(ctune_emitter *e, const ctune_lnode *let) {
+    if (e->is_var_used[let->var]) {
+        begin_line(e);
+        ctune_text_printf(e->out, "const long %s = ", e->loops->var[let->var].name);
+        emit_index(e, let->lo, CTUNE_LEVEL_ANY);
+        ctune_text_append(e->out, ";\n");
     }
+}
+
+static void print_array(ctune_emitter *e, const ctune_lbuffer *b) {
     begin_line(e);
-    ctune_text_printf(e->out, "%s %s", type, b->name);
+    ctune_text_printf(e->out, "%s %s", emit_type(e, b->type, 1), b->name);
     for (int d = 0; d < b->rank; d++) {
         ctune_text_append(e->out, "[");
         emit_index(e, b->extent[d], CTUNE_LEVEL_ANY);
@@ -185,11 +215,37 @@ static void print_decl(ctune_emitter *e, const ctune_lnode *node) {
     ctune_text_append(e->out, b->rank > 0 ? " __attribute__((aligned(64)));\n" : ";\n");
 }
 
-/* ---- lists ----------------------------------------------------------------------------------- */
-
-static bool is_declaration(const ctune_lnode *node) {
-    return node->kind == CTUNE_L_LET || node->kind == CTUNE_L_DEF || node->kind == CTUNE_L_DECL;
+/* Memory on the heap was divided before the guard: a thread takes its part here. */
+static void print_decl(ctune_emitter *e, const ctune_lnode *node) {
+    const ctune_lbuffer *b = &e->loops->buffer[node->buffer];
+    const char *type = emit_type(e, b->type, 1);
+    if (b->scope == CTUNE_SCOPE_THREAD) {
+        begin_definition(e, ctune_arena_printf(e->arena, "%s *const", type), b->name, false);
+        ctune_text_printf(e->out, " = (%s *)(void *)(%s + ctune_thread() * %s);\n", type,
+                          e->base[node->buffer], e->bytes[node->buffer]);
+    } else if (!e->options->is_c90) {
+        print_array(e, b);
+    }
 }
+
+/* C90: what `node` declares, at the head of the block. */
+static void declare(ctune_emitter *e, const ctune_lnode *node) {
+    if (node->kind == CTUNE_L_LET) {
+        ctune_text_line(e->out, "long %s;", e->loops->var[node->var].name);
+    } else if (node->kind == CTUNE_L_DEF) {
+        const ctune_lvar *var = &e->loops->var[node->var];
+        ctune_text_line(e->out, "%s %s;", emit_type(e, var->type, var->lanes), var->name);
+    } else if (node->kind == CTUNE_L_DECL) {
+        const ctune_lbuffer *b = &e->loops->buffer[node->buffer];
+        if (b->scope == CTUNE_SCOPE_THREAD) {
+            ctune_text_line(e->out, "%s *%s;", emit_type(e, b->type, 1), b->name);
+        } else {
+            print_array(e, b);
+        }
+    }
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static bool is_dead(const ctune_emitter *e, const ctune_lnode *node) {
     return node->kind == CTUNE_L_LET || node->kind == CTUNE_L_DEF || node->kind == CTUNE_L_SET
@@ -234,22 +290,14 @@ static void print_node(ctune_emitter *e, const ctune_lnode *node) {
 }
 
 void emit_kids(ctune_emitter *e, const ctune_lnode *first) {
-    int n_opened = 0;
-    bool has_statement = false;
-    for (const ctune_lnode *node = first; node != NULL; node = node->next) {
-        if (is_dead(e, node)) {
-            continue;
+    for (const ctune_lnode *node = first; node != NULL && e->options->is_c90; node = node->next) {
+        if (!is_dead(e, node)) {
+            declare(e, node);
         }
-        if (is_declaration(node) && has_statement && e->options->is_c90) {
-            ctune_text_line(e->out, "{");
-            e->out->indent++;
-            n_opened++;
-        }
-        has_statement = !is_declaration(node);
-        print_node(e, node);
     }
-    for (; n_opened > 0; n_opened--) {
-        e->out->indent--;
-        ctune_text_line(e->out, "}");
+    for (const ctune_lnode *node = first; node != NULL; node = node->next) {
+        if (!is_dead(e, node)) {
+            print_node(e, node);
+        }
     }
 }

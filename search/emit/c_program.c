@@ -83,11 +83,9 @@ static void print_tensor(ctune_emitter *e, int i) {
 
 static void print_setup(ctune_emitter *e) {
     const ctune_lnode *end = skip_setup(e);
-    for (ctune_lnode *node = e->loops->root->first; node != end; node = node->next) {
+    for (const ctune_lnode *node = e->loops->root->first; node != end; node = node->next) {
         if (node->kind == CTUNE_L_LET) {
-            ctune_lnode one = *node;
-            one.next = NULL;
-            emit_kids(e, &one);
+            emit_setup(e, node);
         }
     }
 }

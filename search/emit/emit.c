@@ -4,7 +4,7 @@
  * The original takes the same way, as the source's own order without a primitive, so that what is
  * measured against differs from a candidate by its schedule alone.
  */
-#include "search/emit/emit.h"
+#include "search/emit/emit_private.h"
 
 #include <string.h>
 
@@ -24,15 +24,31 @@ static void print_schedule(const ctune_nest *nest, ctune_text *out) {
     ctune_text_clear(&text);
 }
 
+static ctune_status lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_emit_options *options,
+                          const char *original, ctune_loops **out) {
+    bool rounds = options->round_products || nest->form->round_products || !options->fma;
+    ctune_lower_options o = {.vector_bytes = options->vector_bytes,
+                             .openmp = options->openmp && !nest->region->serial,
+                             .products = rounds ? CTUNE_PRODUCTS_ROUNDED : CTUNE_PRODUCTS_FUSED};
+    ctune_arena *arena = ctune_arena_create(ctx);
+    if (arena == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    o.reserved = emit_words(arena, original, &o.n_reserved);
+    ctune_status status = ctune_lower(ctx, nest, &o, out);
+    ctune_arena_destroy(arena);
+    return status;
+}
+
+ctune_status ctune_emit_lower(ctune_ctx *ctx, const ctune_nest *nest,
+                              const ctune_emit_options *options, ctune_loops **out) {
+    return lower(ctx, nest, options, NULL, out);
+}
+
 static ctune_status run(ctune_ctx *ctx, const ctune_nest *nest, const ctune_emit_options *options,
                         const char *name, const char *original, ctune_text *out) {
-    bool rounds = options->round_products || nest->form->round_products || !options->fma;
-    ctune_lower_options lower = {.vector_bytes = options->vector_bytes,
-                                 .openmp = options->openmp && !nest->region->serial,
-                                 .products =
-                                     rounds ? CTUNE_PRODUCTS_ROUNDED : CTUNE_PRODUCTS_FUSED};
     ctune_loops *loops = NULL;
-    ctune_status status = ctune_lower(ctx, nest, &lower, &loops);
+    ctune_status status = lower(ctx, nest, options, original, &loops);
     if (status == CTUNE_OK && options->comments) {
         print_schedule(nest, out);
     }

@@ -53,6 +53,10 @@ CTUNE_MUST_USE ctune_status ctune_emit_original(ctune_ctx *ctx, const ctune_regi
                                                 const ctune_emit_options *options, const char *name,
                                                 ctune_text *out);
 
+/* The program that ctune_emit_candidate prints. Owner of *out: caller; borrows nest->region. */
+CTUNE_MUST_USE ctune_status ctune_emit_lower(ctune_ctx *ctx, const ctune_nest *nest,
+                                             const ctune_emit_options *options, ctune_loops **out);
+
 /* A program that is named already: as a candidate called `name`, or, when name is NULL, as a region
  * with `original`. form (may be NULL) adds the guard of `specialize`. Adds atoms to the program.
  * Fails ENOMEM, EBUG (a variable without a name). */

@@ -53,6 +53,8 @@ typedef struct ctune_emitter {
 
 /* ---- names.c */
 CTUNE_MUST_USE ctune_status emit_names(ctune_emitter *e, const char *original);
+/* The identifiers in text (may be NULL). */
+const char *const *emit_words(ctune_arena *arena, const char *text, int *n);
 
 /* ---- scan.c */
 CTUNE_MUST_USE ctune_status emit_scan(ctune_emitter *e);
@@ -84,6 +86,8 @@ void emit_test(ctune_emitter *e, const ctune_value *value, ctune_level level);
 
 /* ---- c_node.c */
 void emit_kids(ctune_emitter *e, const ctune_lnode *first);
+/* A LET of the setup, which stands among the declarations of the frame. */
+void emit_setup(ctune_emitter *e, const ctune_lnode *let);
 
 /* ---- c_guard.c */
 /* Condition in C under which the tuned code is valid; "" when there is none. */

@@ -71,6 +71,13 @@ static const char *choose(words *w, const char *wish) {
     return name;
 }
 
+const char *const *emit_words(ctune_arena *arena, const char *text, int *n) {
+    words w = {.arena = arena};
+    add_text(&w, text);
+    *n = w.n;
+    return w.word;
+}
+
 /* Words that stand inside the text for other reasons than as a parameter's or tensor's name. */
 static void add_region(words *w, const ctune_region *region) {
     for (int i = 0; i < region->n_params; i++) {
