@@ -139,7 +139,8 @@ static const struct {
     const char *when, *text;
 } fma_rows[] = {
     {CTUNE_F32, 16, "defined(__AVX512F__)", "__builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4)"},
-    {CTUNE_F64, 8, "defined(__AVX512F__)", "__builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4)"},
+    {CTUNE_F64, 8, "defined(__AVX512F__)",
+     "__builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)"},
     {CTUNE_F32, 8, "defined(__FMA__)", "__builtin_ia32_vfmaddps256(a, b, c)"},
     {CTUNE_F64, 4, "defined(__FMA__)", "__builtin_ia32_vfmaddpd256(a, b, c)"},
     {CTUNE_F32, 4, "defined(__FMA__)", "__builtin_ia32_vfmaddps(a, b, c)"},

@@ -246,10 +246,10 @@ static void print_extreme(ctune_emitter *e, const ctune_value *v, const value_ro
 
 /* ---- calls, vectors -------------------------------------------------------------------------- */
 
-static void print_list(ctune_emitter *e, const ctune_value *v) {
+static void print_list(ctune_emitter *e, const ctune_value *v, ctune_level level) {
     for (int i = 0; i < v->n_kids; i++) {
         text(e, i > 0 ? ", " : "");
-        emit_value(e, v->kids[i], CTUNE_LEVEL_ANY);
+        emit_value(e, v->kids[i], level);
     }
 }
 
@@ -257,10 +257,11 @@ static void print_list(ctune_emitter *e, const ctune_value *v) {
 static void print_call(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
     ctune_text_printf(e->out, "%s%s(", e->is_standalone ? "__builtin_" : "", v->text);
-    print_list(e, v);
+    print_list(e, v, CTUNE_LEVEL_ANY);
     text(e, ")");
 }
 
+/* The vectors' are macros: a comma between braces must not stand in their arguments. */
 static void print_fma(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
     if (v->lanes > 1) {
@@ -272,7 +273,7 @@ static void print_fma(ctune_emitter *e, const ctune_value *v, const value_row *r
                 : v->type == CTUNE_F16 ? "(_Float16)__builtin_fma("
                                        : "__builtin_fma(");
     }
-    print_list(e, v);
+    print_list(e, v, v->lanes > 1 ? CTUNE_LEVEL_TEST : CTUNE_LEVEL_ANY);
     text(e, ")");
 }
 
@@ -286,6 +287,7 @@ static void print_convert(ctune_emitter *e, const ctune_value *v, const value_ro
     }
 }
 
+/* Literals stand in parentheses but where they are the whole expression: see print_fma. */
 static void print_literal_head(ctune_emitter *e, const ctune_value *v) {
     ctune_text_printf(e->out, "%s(%s){", e->options->is_c90 ? "__extension__ " : "",
                       emit_type(e, v->type, v->lanes));
@@ -311,7 +313,7 @@ static void print_splat(ctune_emitter *e, const ctune_value *v, const value_row 
 static void print_gather(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
     print_literal_head(e, v);
-    print_list(e, v);
+    print_list(e, v, CTUNE_LEVEL_ANY);
     text(e, "}");
 }
 
@@ -356,23 +358,21 @@ static const value_row rows[CTUNE_N_VALUE_OPS] = {
     [CTUNE_V_MIN] = {print_extreme, "<", L(OTHER), L(SUM), L(SUM)},
     [CTUNE_V_MAX] = {print_extreme, ">", L(OTHER), L(SUM), L(SUM)},
     [CTUNE_V_CALL] = {print_call, NULL, L(PRIMARY), 0, 0},
-    [CTUNE_V_SPLAT] = {print_splat, NULL, L(PRIMARY), 0, 0},
-    [CTUNE_V_GATHER] = {print_gather, NULL, L(PRIMARY), 0, 0},
+    [CTUNE_V_SPLAT] = {print_splat, NULL, L(OTHER), 0, 0},
+    [CTUNE_V_GATHER] = {print_gather, NULL, L(OTHER), 0, 0},
     [CTUNE_V_EXTRACT] = {print_extract, NULL, L(PRIMARY), 0, 0},
 };
 #undef L
 
-static ctune_level level_of(const ctune_emitter *e, const ctune_value *v) {
+static ctune_level level_of(const ctune_value *v) {
     bool is_blend =
         v->lanes > 1 && (v->op == CTUNE_V_SELECT || v->op == CTUNE_V_MIN || v->op == CTUNE_V_MAX);
     bool is_mask = v->lanes > 1 && v->op >= CTUNE_V_LT && v->op <= CTUNE_V_NE;
     bool is_vector_load = v->lanes > 1 && v->op == CTUNE_V_LOAD;
     bool is_half_fma = v->op == CTUNE_V_FMA && v->type == CTUNE_F16;
-    bool is_c90_literal = (v->op == CTUNE_V_SPLAT || v->op == CTUNE_V_GATHER) && e->options->is_c90;
-    return v->op == CTUNE_V_CONST ? const_level(v)
-           : is_blend || is_mask || is_vector_load || is_half_fma || is_c90_literal || is_cast(v)
-               ? CTUNE_LEVEL_UNARY
-               : rows[v->op].level;
+    return v->op == CTUNE_V_CONST                                               ? const_level(v)
+           : is_blend || is_mask || is_vector_load || is_half_fma || is_cast(v) ? CTUNE_LEVEL_UNARY
+                                                                                : rows[v->op].level;
 }
 
 /* ---- rounded products ------------------------------------------------------------------------ */
@@ -414,7 +414,7 @@ void emit_value(ctune_emitter *e, const ctune_value *v, ctune_level level) {
         print_rounded(e, v, row);
         return;
     }
-    bool parens = level_of(e, v) < level;
+    bool parens = level_of(v) < level;
     text(e, parens ? "(" : "");
     row->print(e, v, row);
     text(e, parens ? ")" : "");
