@@ -97,6 +97,10 @@ static void reserve_ids(loops_parser *p, const char *text) {
             *n = id + 1;
         }
     }
+    if (p->te.status == CTUNE_OK && (scratch == NULL || ctune_arena_has_failed(scratch))) {
+        p->te.status = ctune_fail(p->te.ctx, CTUNE_ENOMEM, "out of memory");
+        p->te.token.kind = p->te.ahead.kind = TE_END;
+    }
     ctune_arena_destroy(scratch);
     while (p->te.status == CTUNE_OK && p->l->n_vars < n_vars) {
         if (ctune_loops_index_var(p->l, "unused") < 0) {

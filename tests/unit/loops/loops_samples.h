@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 static inline ctune_region *loops_region(void) {
-    ctune_ctx ctx;
+    static ctune_ctx ctx;
     ctune_ctx_init(&ctx);
     ctune_region *region = NULL;
     if (ctune_te_parse(&ctx, loops_region_text(), &region) != CTUNE_OK) {
@@ -26,7 +26,7 @@ static inline ctune_region *loops_region(void) {
 }
 
 static inline ctune_loops *loops_parsed(const ctune_region *region, const char *text) {
-    ctune_ctx ctx;
+    static ctune_ctx ctx; /* the program keeps it */
     ctune_ctx_init(&ctx);
     ctune_loops *l = NULL;
     char *whole = NULL;

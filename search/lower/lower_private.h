@@ -1,0 +1,240 @@
+/*
+ * State shared by the files of the lowering: lower.c (walk), range.c (bounds of loops), import.c
+ * (stages as values), tile.c and partial.c (register tiles), pack.c, temps.c.
+ */
+#ifndef CTUNE_SEARCH_LOWER_PRIVATE_H
+#define CTUNE_SEARCH_LOWER_PRIVATE_H
+
+#include "search/lower/bounds.h"
+#include "search/lower/lower.h"
+
+enum {
+    LOWER_MAX_TILE = 4,
+    LOWER_MAX_EXTRA = 8,
+    LOWER_MAX_CONS = 64,
+    LOWER_MAX_THREAD_BUFFERS = 64
+};
+
+/* An open loop or helper variable, outermost first. */
+typedef struct lower_open {
+    int var;
+    int dim; /* of the tree; -1: a helper variable of `extra` constraints */
+    int64_t step;
+    int node;      /* nest node, -1 for loops that the nest does not have */
+    int start_var; /* variable from whose value the loop starts, exactly; -1 */
+} lower_open;
+
+/* Another restriction of a dim: lo <= y (is_lower) or y <= hi, by the value of a variable plus c.
+ */
+typedef struct lower_extra {
+    int dim, var;
+    int64_t c;
+    bool is_lower;
+} lower_extra;
+
+/* Bounds of one loop as rows, before they become an index: max of ceil(aff / den) or min of
+ * floor(aff / den), inclusive. */
+typedef struct lower_limit {
+    bool is_max;
+    int n;
+    ctune_bound *bound; /* rows over variables, params and the region's divs of params */
+    /* n_groups > 1: hull of several statements' limits: bound[i] belongs to group[i]; the least
+     * (is_max) or greatest of the groups' values */
+    int n_groups;
+    const int *group;
+    bool is_inexact;   /* see ctune_bounds */
+    const bool *moves; /* core limits: row i differs between points of the tile, and stands at its
+                          worst corner; else NULL */
+} lower_limit;
+
+/* One instance of a statement: the value of each of its dims; NULL where no loop is open. */
+typedef struct lower_env {
+    int stmt;
+    const ctune_aff *val[CTUNE_MAX_DEPTH]; /* [stmt->n_dims] */
+} lower_env;
+
+/* How a read (or the subexpression widened from it) is found in a packed buffer:
+ * [panel of the tiled dim][other dims, outermost first][element of the panel]. */
+typedef struct lower_packed {
+    const ctune_expr *expr; /* the subexpression that the buffer holds */
+    int stmt, buffer;
+    int tile_pos;               /* dim position in the statement, -1: no tiled dim */
+    int64_t tile;               /* elements a panel */
+    const ctune_aff *tile_base; /* first panel's first element */
+    int tile_var;               /* variable of the panel at hand, -1 = not open */
+    bool is_one_panel;          /* its loop was open when the copy was made */
+    int n_seq;                  /* other dims, outermost first */
+    int seq_pos[CTUNE_MAX_DEPTH];
+    const ctune_aff *seq_base[CTUNE_MAX_DEPTH];  /* first value */
+    const ctune_aff *seq_count[CTUNE_MAX_DEPTH]; /* number of values */
+} lower_packed;
+
+typedef struct lowerer {
+    ctune_ctx *ctx;
+    ctune_loops *loops;
+    const ctune_nest *nest;
+    const ctune_region *region;
+    const ctune_tree *tree;
+    ctune_arena *arena; /* the program's */
+    const ctune_lower_options *options;
+    ctune_lnode *setup; /* becomes the head of the root */
+    int n_open;
+    lower_open open[CTUNE_MAX_OPEN];
+    int n_extra;
+    lower_extra extra[LOWER_MAX_EXTRA];
+    int node_var[CTUNE_NEST_NODES];        /* variable of an open nest loop, -1 */
+    lower_limit node_lo[CTUNE_NEST_NODES]; /* all that its lower limit implies; n = 0 when it starts
+                                              lower */
+    bool pending[CTUNE_MAX_STMTS][LOWER_MAX_CONS]; /* to be checked by an IF before the statement */
+    bool no_register;     /* lower register tiles as plain loops (prologues) */
+    int parallel_node;    /* nest node of the open outermost PARALLEL loop, -1 */
+    int n_thread_buffers; /* THREAD buffers of that loop, to be declared in its body */
+    int thread_buffer[LOWER_MAX_THREAD_BUFFERS];
+    lower_packed *packed[CTUNE_NEST_CACHES]; /* by cache of the nest; NULL: a register cache or
+                                                shared with another */
+    int *scalar_var; /* [n_tensors] value variable that holds the tensor: copied scalars, contracted
+                        temporaries; -1 */
+    int *temp_buffer; /* [n_tensors] buffer of a temporary, -1 */
+    int *temp_scope;  /* [n_tensors] nest node around all uses of a temporary */
+    const ctune_aff *(
+        *temp_base)[CTUNE_MAX_RANK];   /* [n_tensors] first value of each of its buffer's indices */
+    int (*temp_index)[CTUNE_MAX_RANK]; /* [n_tensors] which index of the tensor each of them is */
+} lowerer;
+
+/* The register tile of stmt: nodes below loop `at`. */
+typedef struct lower_tile {
+    int at;
+    int n_tile, tile_node[LOWER_MAX_TILE]; /* unrolled and vector loops, vector last */
+    int n_inner, inner_node[CTUNE_MAX_DEPTH];
+} lower_tile;
+
+/* One unrolled or vector dim of a register tile: y in [origin, origin + extent). */
+typedef struct lower_tile_dim {
+    int pos;    /* dim position in the statement */
+    int origin; /* variable */
+    int64_t extent;
+    bool is_vector;
+} lower_tile_dim;
+
+/* What a tile of these dims needs while it is built. */
+typedef struct lower_block {
+    int stmt;
+    int n_tile;
+    lower_tile_dim tile[LOWER_MAX_TILE];
+    int pseudo[LOWER_MAX_TILE]; /* variable that stands for "the point of this dim" in bounds */
+    int n_inner, inner_dim[CTUNE_MAX_DEPTH];
+    const char *inner_name[CTUNE_MAX_DEPTH];
+    bool is_interior; /* full tiles only where no bound of an inner loop differs between points */
+} lower_block;
+
+/* A reduction loop inside a tile. */
+typedef struct lower_inner {
+    int var;
+    lower_limit lo, hi;
+    bool depends[2]; /* lower, upper: some row differs between points */
+} lower_inner;
+
+/* ---- lower.c
+ * ------------------------------------------------------------------------------------------------------
+ */
+void lower_push(lowerer *w, int var, int dim, int64_t step, int node);
+void lower_pop(lowerer *w);
+int lower_pos(const ctune_stmt *stmt, int dim);
+int lower_stmts_under(const lowerer *w, int node, int *out); /* out [CTUNE_MAX_STMTS] */
+bool lower_is_ancestor(const lowerer *w, int ancestor, int node);
+/* The value as a simple index: itself when it is a constant or one variable or parameter, else a
+ * LET of the setup (is over parameters only) or in `into`. */
+const ctune_aff *lower_let(lowerer *w, const char *hint, const ctune_aff *value, ctune_lnode *into);
+int lower_let_var(lowerer *w, const char *hint, const ctune_aff *value, ctune_lnode *into);
+ctune_status lower_node(lowerer *w, int node, ctune_lnode *into);
+ctune_status lower_children(lowerer *w, int node, ctune_lnode *into);
+ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into); /* without copies and tiles */
+ctune_status lower_fail(lowerer *w); /* the program's first failure, ENOMEM when it has none */
+
+/* A buffer on the heap: of the program, or of each thread when the loop that is open runs in
+ * parallel. */
+int lower_heap_buffer(lowerer *w, const char *hint, ctune_type type, bool per_thread, int rank,
+                      const ctune_aff *const *extent);
+
+/* ---- range.c
+ * ------------------------------------------------------------------------------------------------------
+ */
+/* Bounds for dim of stmt under the open loops, pruned of dominated rows; rows that the open levels
+ * of the same dim imply are dropped. */
+ctune_status lower_bounds(lowerer *w, int stmt, int dim, lower_limit *lo, lower_limit *hi);
+/* The same, nothing dropped, over several statements: classes of parallel rows that all share,
+ * loosest constant. */
+ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, lower_limit *lo,
+                               lower_limit *hi);
+ctune_status lower_bounds_raw(lowerer *w, int stmt, int dim, ctune_bounds *out);
+void lower_simplify(lowerer *w, int dim, lower_limit *lo, lower_limit *hi);
+bool lower_is_parallel_row(const ctune_bound *a, const ctune_bound *b);
+/* Value of a limit plus add, as an index. */
+const ctune_aff *lower_limit_aff(lowerer *w, const lower_limit *limit, int64_t add);
+/* A row's form as an index (its divs become atoms). */
+const ctune_aff *lower_row_aff(lowerer *w, const ctune_aff *row);
+bool lower_limit_is_var(const lower_limit *limit, int var);
+/* IF over what the parameters alone must satisfy for stmt to run at all; `into` itself when there
+ * is nothing. */
+ctune_lnode *lower_param_guard(lowerer *w, int stmt, int dim, ctune_lnode *into);
+/* FOR over [lo, hi] (inclusive), appended to into. */
+ctune_lnode *lower_for(lowerer *w, int var, const lower_limit *lo, const lower_limit *hi,
+                       int64_t step, ctune_lann ann, ctune_lnode *into);
+
+/* ---- import.c
+ * -----------------------------------------------------------------------------------------------------
+ */
+void lower_env_get(lowerer *w, int stmt, lower_env *env); /* values of the open point loops */
+/* A form over the dims of env's statement (divs over its stage's axes). */
+const ctune_aff *lower_env_aff(lowerer *w, const lower_env *env, const ctune_aff *aff);
+/* Where an access of env's stage lies. false: the tensor lives in a variable, *var. */
+bool lower_place(lowerer *w, const lower_env *env, const ctune_access *access, ctune_place *place,
+                 int *var);
+const ctune_value *lower_value(lowerer *w, const lower_env *env,
+                               const ctune_expr *expr); /* packed reads from buffers */
+const ctune_value *lower_plain_value(lowerer *w, const lower_env *env,
+                                     const ctune_expr *expr); /* nothing packed */
+/* New value of the stage's target, whose value is old (NULL for SET). */
+const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_value *old);
+/* One instance of the statement, with its guard and remaining conditions, appended to into. */
+void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lnode *into);
+
+/* ---- tile.c, partial.c
+ * -------------------------------------------------------------------------------------------- */
+/* false: the nodes are no tile. */
+bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out);
+bool lower_tile_has(const lowerer *w, int stmt,
+                    lower_tile *out); /* the register cache of stmt, if it has one */
+ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into);
+/* A full tile: prologue, core, epilogue. tile: the nest's own loops, NULL for a narrower tile. */
+ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile *tile,
+                             ctune_lnode *into);
+ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *into);
+/* Limits of the reduction loops that every point of the tile shares. *depends: some limit differs
+ * between points. */
+ctune_status lower_core_limits(lowerer *w, const lower_block *b, lower_inner *inner, bool *depends);
+/* Accumulators, reduction loops, write-back. scratch: buffer [extents of the tile] that stands for
+ * the target, -1 = none. */
+void lower_core(lowerer *w, const lower_block *b, const lower_inner *inner, int scratch,
+                ctune_lnode *into);
+/* Loops over all points of the tile, [0, extent) each: the innermost body is returned, point[t] its
+ * variables. */
+ctune_lnode *lower_points(lowerer *w, const lower_block *b, ctune_lann ann, int *point,
+                          ctune_lnode *into);
+bool lower_reads_dim(const lowerer *w, const ctune_stmt *s, const ctune_access *access, int dim);
+
+/* ---- pack.c, temps.c
+ * ---------------------------------------------------------------------------------------------- */
+ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into);
+const lower_packed *lower_find_packed(const lowerer *w, int stmt, const ctune_expr *expr);
+void lower_packed_place(lowerer *w, const lower_packed *p, const lower_env *env,
+                        ctune_place *place);
+ctune_status lower_temps(lowerer *w);
+/* Buffers of the temporaries whose scope lies in the PARALLEL loop `node`. */
+ctune_status lower_thread_temps(lowerer *w, int node);
+/* DEFs of temporaries whose scope is the body of node. */
+void lower_decls_at(lowerer *w, int node, ctune_lnode *into);
+/* Head of the program: read-only scalars are read once. */
+void lower_scalars(lowerer *w, ctune_lnode *into);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * Temporaries: where they live.
+ *
+ * In the IR a temporary is fully expanded: one element per iteration of the loops around its scope.
+ * An index whose point loop encloses all accesses is contracted: each iteration of that loop uses
+ * its own element and no other. When every index is contracted the temporary is a variable of the
+ * innermost loop body that holds all accesses; else a heap buffer over the remaining indices.
+ * Scalars that are only read become variables, too.
+ */
+#include "search/lower/lower_private.h"
+
+#include <string.h>
+
+typedef struct temp_use {
+    int n;
+    int node[2 * CTUNE_MAX_STMTS]; /* statement nodes that access the tensor */
+    const ctune_access *access[2 * CTUNE_MAX_STMTS];
+    int stmt[2 * CTUNE_MAX_STMTS];
+} temp_use;
+
+static int find_stmt_node(const lowerer *w, int stmt) {
+    for (int i = 0; i < w->nest->n_nodes; i++) {
+        if (w->nest->node[i].kind == CTUNE_NN_STMT && w->nest->node[i].stmt == stmt) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void add_use(temp_use *use, int node, int stmt, const ctune_access *access) {
+    if (use->n < 2 * CTUNE_MAX_STMTS) {
+        use->node[use->n] = node;
+        use->stmt[use->n] = stmt;
+        use->access[use->n++] = access;
+    }
+}
+
+static void find_uses(const lowerer *w, int tensor, temp_use *use) {
+    use->n = 0;
+    for (int s = 0; s < w->tree->n_stmts; s++) {
+        const ctune_stage *stage = &w->region->stages[w->tree->stmts[s].stage];
+        int node = find_stmt_node(w, s);
+        if (stage->target.tensor == tensor) {
+            add_use(use, node, s, &stage->target);
+        }
+        for (int r = 0; r < stage->n_reads; r++) {
+            if (stage->reads[r]->access.tensor == tensor) {
+                add_use(use, node, s, &stage->reads[r]->access);
+            }
+        }
+    }
+}
+
+/* The tree dim that index `idx` of a use stands for, -1 when it is no single dim. */
+static int dim_of_index(const lowerer *w, const temp_use *use, int i, int idx) {
+    const ctune_stmt *s = &w->tree->stmts[use->stmt[i]];
+    const ctune_stage *stage = &w->region->stages[s->stage];
+    const ctune_aff *aff = use->access[i]->idx[idx];
+    if (aff->c0 != 0 || aff->n_terms != 1 || aff->terms[0].kind != CTUNE_TERM_AXIS ||
+        aff->terms[0].coef != 1) {
+        return -1;
+    }
+    for (int d = 0; d < stage->n_axes; d++) {
+        if (stage->axes[d] == aff->terms[0].id) {
+            const ctune_aff *iter = s->iter[d];
+            bool single = iter->c0 == 0 && iter->n_terms == 1 &&
+                          iter->terms[0].kind == CTUNE_TERM_AXIS && iter->terms[0].coef == 1;
+            return single ? iter->terms[0].id : -1;
+        }
+    }
+    return -1;
+}
+
+/*
+ * Deepest loop (or root) around all uses and under loops of the tensor's own indices only: a loop
+ * over another dim comes back to the same element, which must live on outside it.
+ */
+static int find_scope(const lowerer *w, const temp_use *use) {
+    int scope = w->nest->node[use->node[0]].parent;
+    while (scope > 0) {
+        bool holds_all = true;
+        for (int i = 1; i < use->n; i++) {
+            holds_all &= lower_is_ancestor(w, scope, use->node[i]);
+        }
+        if (holds_all) {
+            break;
+        }
+        scope = w->nest->node[scope].parent;
+    }
+    scope = scope < 0 ? 0 : scope;
+    for (int node = scope; node > 0; node = w->nest->node[node].parent) {
+        bool is_index = w->nest->node[node].kind != CTUNE_NN_LOOP;
+        for (int idx = 0; idx < use->access[0]->n_idx && !is_index; idx++) {
+            is_index = true;
+            for (int i = 0; i < use->n && is_index; i++) {
+                is_index = dim_of_index(w, use, i, idx) == w->nest->node[node].dim;
+            }
+        }
+        if (!is_index) {
+            scope = w->nest->node[node].parent;
+        }
+    }
+    return scope;
+}
+
+/* Is the index one number in all uses? (The loop over it has one iteration and is gone.) */
+static bool is_one_value(const lowerer *w, const temp_use *use, int idx) {
+    for (int i = 0; i < use->n; i++) {
+        const ctune_stmt *s = &w->tree->stmts[use->stmt[i]];
+        const ctune_stage *stage = &w->region->stages[s->stage];
+        const ctune_aff *aff = use->access[i]->idx[idx], *first = use->access[0]->idx[idx];
+        if (!ctune_aff_is_equal(aff, first) || aff->n_terms > 1 ||
+            ctune_aff_has_kind(aff, CTUNE_TERM_DIV)) {
+            return false;
+        }
+        for (int d = 0; d < stage->n_axes; d++) {
+            if (ctune_aff_coef(aff, CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
+                (s->iter[d]->n_terms != 0 ||
+                 s->iter[d]->c0 != w->tree->stmts[use->stmt[0]].iter[d]->c0)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* alone: the other indices are not contracted, so that one element serves all iterations of the
+ * loop: not where they run at the same time. */
+static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int scope, bool alone) {
+    int dim = dim_of_index(w, use, 0, idx);
+    if (dim < 0) {
+        return is_one_value(w, use, idx);
+    }
+    for (int i = 1; i < use->n; i++) {
+        if (dim_of_index(w, use, i, idx) != dim) {
+            return false;
+        }
+    }
+    for (int node = scope; node > 0; node = w->nest->node[node].parent) {
+        const ctune_nnode *nn = &w->nest->node[node];
+        if (nn->kind == CTUNE_NN_LOOP && nn->dim == dim && nn->step == 1) {
+            return !alone || nn->ann != CTUNE_ANN_VECTOR;
+        }
+    }
+    return false;
+}
+
+/* First value and extent of index idx over its writers, from parameters only: the stage's own axes
+ * serve as dims. Their hull when there are several. */
+static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const ctune_aff **base,
+                                const ctune_aff **end) {
+    *base = *end = NULL;
+    for (int i = 0; i < use->n; i++) {
+        const ctune_stage *stage = &w->region->stages[w->tree->stmts[use->stmt[i]].stage];
+        if (&stage->target != use->access[i]) {
+            continue;
+        }
+        const ctune_aff *aff = use->access[i]->idx[idx];
+        if (aff->n_terms != 1 || aff->c0 != 0 || aff->terms[0].kind != CTUNE_TERM_AXIS) {
+            continue;
+        }
+        ctune_stmt plain = {.stage = w->tree->stmts[use->stmt[i]].stage,
+                            .n_dims = stage->n_axes,
+                            .n_cons = stage->n_cons,
+                            .cons = stage->cons};
+        int pos = -1;
+        for (int d = 0; d < stage->n_axes; d++) {
+            plain.dims[d] = stage->axes[d];
+            if (stage->axes[d] == aff->terms[0].id) {
+                pos = d;
+            }
+        }
+        ctune_bounds b;
+        ctune_status status =
+            ctune_bounds_find(w->ctx, w->arena, w->region, &plain, NULL, 0, NULL, 0, pos, &b);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+        lower_limit lo = {.is_max = true, .n = b.n_lower, .bound = b.lower};
+        lower_limit hi = {.n = b.n_upper, .bound = b.upper};
+        const ctune_aff *first = lower_limit_aff(w, &lo, 0), *last = lower_limit_aff(w, &hi, 1);
+        *base = *base == NULL ? first : ctune_loops_min(w->loops, *base, first);
+        *end = *end == NULL ? last : ctune_loops_max(w->loops, *end, last);
+    }
+    return *base != NULL && *end != NULL
+               ? CTUNE_OK
+               : ctune_loops_fail(w->loops, CTUNE_EREFUSED, "temporary without a plain writer");
+}
+
+static bool is_in_parallel(const lowerer *w, int scope) {
+    for (int node = scope; node > 0; node = w->nest->node[node].parent) {
+        if (w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->options->openmp) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A buffer over the indices that are not contracted. */
+static ctune_status make_buffer(lowerer *w, int t, const temp_use *use) {
+    const ctune_tensor *tensor = &w->region->tensors[t];
+    const ctune_aff *extent[CTUNE_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < tensor->rank; i++) {
+        if (is_contracted(w, use, i, w->temp_scope[t], true)) {
+            continue;
+        }
+        const ctune_aff *base, *end;
+        ctune_status status = index_range(w, use, i, &base, &end);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+        const char *name = ctune_arena_printf(w->arena, "%s_base", tensor->name);
+        w->temp_base[t][rank] = lower_let(w, name, base, w->setup);
+        w->temp_index[t][rank] = i;
+        const ctune_aff *n = ctune_aff_sub(w->arena, end, w->temp_base[t][rank]);
+        n = ctune_loops_max(w->loops, n, ctune_loops_const(w->loops, 0));
+        name = ctune_arena_printf(w->arena, "%s_size", tensor->name);
+        extent[rank++] = lower_let(w, name, n, w->setup);
+    }
+    w->temp_buffer[t] = lower_heap_buffer(w, tensor->name, tensor->type,
+                                          is_in_parallel(w, w->temp_scope[t]), rank, extent);
+    return ctune_loops_status(w->loops);
+}
+
+ctune_status lower_temps(lowerer *w) {
+    for (int t = 0; t < w->region->n_tensors; t++) {
+        const ctune_tensor *tensor = &w->region->tensors[t];
+        temp_use use;
+        if (!tensor->is_temp) {
+            continue;
+        }
+        if (tensor->live_out_text != NULL) {
+            return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "'%s' is read after the loops",
+                                    tensor->name);
+        }
+        find_uses(w, t, &use);
+        if (use.n == 0) {
+            continue;
+        }
+        w->temp_scope[t] = find_scope(w, &use);
+        bool is_scalar = true;
+        for (int i = 0; i < tensor->rank; i++) {
+            is_scalar &= is_contracted(w, &use, i, w->temp_scope[t], false);
+        }
+        if (is_scalar) {
+            w->scalar_var[t] = ctune_loops_value_var(w->loops, tensor->name, tensor->type, 1, true);
+        } else if (!is_in_parallel(w, w->temp_scope[t])) {
+            ctune_status status = make_buffer(w, t, &use);
+            if (status != CTUNE_OK) {
+                return status;
+            }
+        }
+    }
+    return CTUNE_OK;
+}
+
+ctune_status lower_thread_temps(lowerer *w, int node) {
+    for (int t = 0; t < w->region->n_tensors; t++) {
+        temp_use use;
+        if (w->temp_scope[t] < 0 || w->scalar_var[t] >= 0 || w->temp_buffer[t] >= 0 ||
+            !lower_is_ancestor(w, node, w->temp_scope[t])) {
+            continue;
+        }
+        find_uses(w, t, &use);
+        ctune_status status = make_buffer(w, t, &use);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+    }
+    return CTUNE_OK;
+}
+
+void lower_decls_at(lowerer *w, int node, ctune_lnode *into) {
+    for (int t = 0; t < w->region->n_tensors; t++) {
+        const ctune_tensor *tensor = &w->region->tensors[t];
+        if (tensor->is_temp && w->scalar_var[t] >= 0 && w->temp_scope[t] == node) {
+            ctune_lnode_append(into, ctune_lnode_def(w->loops, w->scalar_var[t],
+                                                     ctune_value_zero(w->loops, tensor->type)));
+        }
+    }
+}
+
+static bool is_read(const ctune_region *region, int tensor) {
+    for (int s = 0; s < region->n_stages; s++) {
+        for (int r = 0; r < region->stages[s].n_reads; r++) {
+            if (region->stages[s].reads[r]->access.tensor == tensor) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void lower_scalars(lowerer *w, ctune_lnode *into) {
+    for (int t = 0; t < w->region->n_tensors; t++) {
+        const ctune_tensor *tensor = &w->region->tensors[t];
+        if (tensor->rank == 0 && !tensor->is_written && !tensor->is_temp && is_read(w->region, t)) {
+            ctune_place place = {.id = t};
+            int var = ctune_loops_value_var(w->loops, tensor->name, tensor->type, 1, false);
+            ctune_lnode_append(
+                into, ctune_lnode_def(w->loops, var, ctune_value_load(w->loops, &place, 1)));
+            w->scalar_var[t] = var;
+        }
+    }
+}
