@@ -62,14 +62,39 @@ static void print_int(ctune_emitter *e, ctune_type type, int64_t i) {
     }
 }
 
+/* Does the literal that the user wrote have the value's type? Others than numbers do. */
+static bool has_text(const ctune_value *v) {
+    const char *t = v->text;
+    if (t == NULL || (strchr("0123456789.", t[0]) == NULL)) {
+        return t != NULL;
+    }
+    bool is_hex = t[0] == '0' && (t[1] == 'x' || t[1] == 'X');
+    bool is_float = strpbrk(t, is_hex ? "pP" : ".eE") != NULL;
+    size_t n = strlen(t), n_suffix = 0;
+    const char *letters = is_float ? "fFlL" : "uUlL";
+    bool has_u = false, has_l = false, has_f = false;
+    while (n_suffix < n && strchr(letters, t[n - 1 - n_suffix]) != NULL) {
+        char c = t[n - 1 - n_suffix++];
+        has_u |= c == 'u' || c == 'U';
+        has_l |= c == 'l' || c == 'L';
+        has_f |= c == 'f' || c == 'F';
+    }
+    bool is_wide = v->type == CTUNE_I64 || v->type == CTUNE_U64;
+    bool is_unsigned = v->type == CTUNE_U32 || v->type == CTUNE_U64;
+    return ctune_type_is_float(v->type)
+               ? is_float && has_f == (v->type == CTUNE_F32) && has_l == (v->type == CTUNE_F80)
+               : !is_float && has_u == is_unsigned && has_l == is_wide &&
+                     ctune_type_get(v->type)->bytes >= 4;
+}
+
 /* A long double or half is made of a literal that is exact. */
 static bool needs_cast(const ctune_value *v) {
-    return v->text == NULL && (v->type == CTUNE_F80 || v->type == CTUNE_F16);
+    return !has_text(v) && (v->type == CTUNE_F80 || v->type == CTUNE_F16);
 }
 
 static void print_const(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    if (v->text != NULL) {
+    if (has_text(v)) {
         text(e, v->text);
     } else if (!ctune_type_is_float(v->type)) {
         print_int(e, v->type, v->i_value);
@@ -84,7 +109,7 @@ static void print_const(ctune_emitter *e, const ctune_value *v, const value_row 
 
 /* Only a literal's text needs no parentheses for sure. */
 static ctune_level const_level(const ctune_value *v) {
-    if (v->text != NULL) {
+    if (has_text(v)) {
         bool is_number = strchr("0123456789.", v->text[0]) != NULL && strchr(v->text, ' ') == NULL;
         return is_number ? CTUNE_LEVEL_PRIMARY : CTUNE_LEVEL_ANY;
     }

@@ -259,7 +259,8 @@ static inline void unit_print(unit *u, ctune_ctx *ctx, const ctune_emit_options 
 }
 
 static inline void unit_run(const unit *u, const char *object, const int64_t *params) {
-    void *handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    /* OpenMP's threads outlive the handle */
+    void *handle = dlopen(object, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL) {
         fail_msg("%s", dlerror());
     }
