@@ -125,20 +125,67 @@ static bool is_same(const ctune_aff *x, const ctune_aff *y) {
     return x == y || (x != NULL && y != NULL && ctune_aff_is_equal(x, y));
 }
 
+static uint64_t mix(uint64_t h, uint64_t x) {
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_aff(uint64_t h, const ctune_aff *aff) {
+    for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
+        h = mix(h, (uint64_t)aff->terms[t].coef);
+        h = mix(h, (uint64_t)aff->terms[t].id * 4 + (uint64_t)aff->terms[t].kind);
+    }
+    return mix(h, aff == NULL ? 1 : (uint64_t)aff->c0);
+}
+
+static uint64_t hash_atom(const ctune_atom *at) {
+    return hash_aff(hash_aff(mix((uint64_t)at->kind, (uint64_t)at->den), at->a), at->b);
+}
+
+/* The slot of an equal atom, or the free one where it belongs. */
+static int *atom_slot(ctune_loops *l, const ctune_atom *at) {
+    size_t mask = (size_t)l->cap_atom_slots - 1, i = (size_t)hash_atom(at) & mask;
+    for (; l->atom_slot[i] != 0; i = (i + 1) & mask) {
+        const ctune_atom *other = &l->atom[l->atom_slot[i] - 1];
+        if (other->kind == at->kind && other->den == at->den && is_same(other->a, at->a) &&
+            is_same(other->b, at->b)) {
+            break;
+        }
+    }
+    return &l->atom_slot[i];
+}
+
+static bool grow_atom_slots(ctune_loops *l) {
+    if (l->n_atoms * 2 < l->cap_atom_slots) {
+        return true;
+    }
+    int cap = l->cap_atom_slots == 0 ? 64 : l->cap_atom_slots * 2;
+    int *slots = CTUNE_NEW_ARRAY(l->arena, int, cap);
+    if (slots == NULL) {
+        ctune_loops_fail(l, CTUNE_ENOMEM, "out of memory");
+        return false;
+    }
+    l->atom_slot = slots;
+    l->cap_atom_slots = cap;
+    for (int id = 0; id < l->n_atoms; id++) {
+        *atom_slot(l, &l->atom[id]) = id + 1;
+    }
+    return true;
+}
+
 static const ctune_aff *atom(ctune_loops *l, ctune_atom_kind kind, const ctune_aff *a,
                              const ctune_aff *b, int64_t den) {
-    int id = 0;
-    while (id < l->n_atoms && (l->atom[id].kind != kind || l->atom[id].den != den ||
-                               !is_same(l->atom[id].a, a) || !is_same(l->atom[id].b, b))) {
-        id++;
+    const ctune_atom proto = {.kind = kind, .a = a, .b = b, .den = den};
+    if (a == NULL || !grow_atom_slots(l) ||
+        !grow(l, (void **)&l->atom, l->n_atoms, &l->cap_atoms, sizeof *l->atom)) {
+        return NULL;
     }
-    if (id == l->n_atoms) {
-        if (!grow(l, (void **)&l->atom, l->n_atoms, &l->cap_atoms, sizeof *l->atom)) {
-            return NULL;
-        }
-        l->atom[l->n_atoms++] = (ctune_atom){.kind = kind, .a = a, .b = b, .den = den};
+    int *slot = atom_slot(l, &proto);
+    if (*slot == 0) {
+        l->atom[l->n_atoms++] = proto;
+        *slot = l->n_atoms;
     }
-    return ctune_aff_term(l->arena, CTUNE_TERM_DIV, id, 1);
+    return ctune_aff_term(l->arena, CTUNE_TERM_DIV, *slot - 1, 1);
 }
 
 /* An overflow of int64 in an index: said once, here. */
@@ -165,6 +212,36 @@ static int64_t floor_div(int64_t num, int64_t den) {
     return q - (num % den != 0 && (num < 0) != (den < 0));
 }
 
+static int64_t gcd(int64_t a, int64_t b) {
+    return b == 0 ? a : gcd(b, a % b);
+}
+
+/* The largest divisor of den and of all coefficients. */
+static int64_t common_divisor(const ctune_aff *aff, int64_t den) {
+    for (int t = 0; t < aff->n_terms; t++) {
+        int64_t coef = aff->terms[t].coef % den; /* no overflow in abs */
+        den = gcd(den, coef < 0 ? -coef : coef);
+    }
+    return den;
+}
+
+/* floor(r / den) where no whole multiple can be taken out of r; with
+ * floor((g * x + c) / (g * d)) = floor((x + floor(c / g)) / d). */
+static const ctune_aff *floor_atom(ctune_loops *l, const ctune_aff *r, int64_t den) {
+    int64_t g = common_divisor(r, den);
+    if (g > 1) {
+        const ctune_aff *x = ctune_aff_const(l->arena, floor_div(r->c0, g));
+        for (int t = 0; t < r->n_terms; t++) {
+            const ctune_term *term = &r->terms[t];
+            x = ctune_aff_add(l->arena, x,
+                              ctune_aff_term(l->arena, term->kind, term->id, term->coef / g));
+        }
+        r = x;
+        den /= g;
+    }
+    return r == NULL ? NULL : atom(l, CTUNE_ATOM_FLOOR, r, NULL, den);
+}
+
 const ctune_aff *ctune_loops_floor(ctune_loops *l, const ctune_aff *a, int64_t den) {
     if (a == NULL || den == 1) {
         return a;
@@ -184,13 +261,15 @@ const ctune_aff *ctune_loops_floor(ctune_loops *l, const ctune_aff *a, int64_t d
         }
     }
     if (r != NULL && r->n_terms > 0) {
-        q = ctune_aff_add(l->arena, q, atom(l, CTUNE_ATOM_FLOOR, r, NULL, den));
+        q = ctune_aff_add(l->arena, q, floor_atom(l, r, den));
     }
     return checked(l, r == NULL ? NULL : q);
 }
 
 const ctune_aff *ctune_loops_ceil(ctune_loops *l, const ctune_aff *a, int64_t den) {
-    return a == NULL ? NULL : ctune_loops_floor(l, ctune_aff_add_const(l->arena, a, den - 1), den);
+    return a == NULL
+               ? NULL
+               : ctune_loops_floor(l, checked(l, ctune_aff_add_const(l->arena, a, den - 1)), den);
 }
 
 static const ctune_aff *extreme(ctune_loops *l, ctune_atom_kind kind, const ctune_aff *a,
@@ -213,8 +292,47 @@ const ctune_aff *ctune_loops_max(ctune_loops *l, const ctune_aff *a, const ctune
     return extreme(l, CTUNE_ATOM_MAX, a, b);
 }
 
+/* ---- products -------------------------------------------------------------------------------- */
+
 static int term_order(const ctune_term *x, const ctune_term *y) {
     return x->kind != y->kind ? (int)x->kind - (int)y->kind : x->id - y->id;
+}
+
+/* The factors of a term in order, products among them opened. */
+typedef struct factors {
+    int n;
+    ctune_term factor[2 * CTUNE_MAX_FACTORS];
+} factors;
+
+static void collect(const ctune_loops *l, const ctune_term *term, factors *out) {
+    if (term->kind == CTUNE_TERM_DIV && l->atom[term->id].kind == CTUNE_ATOM_PROD) {
+        collect(l, &l->atom[term->id].a->terms[0], out);
+        collect(l, &l->atom[term->id].b->terms[0], out);
+        return;
+    }
+    int at = out->n++;
+    for (; at > 0 && term_order(&out->factor[at - 1], term) > 0; at--) {
+        out->factor[at] = out->factor[at - 1];
+    }
+    out->factor[at] = *term;
+}
+
+/* x * y without their coefficients: one form for each set of factors. */
+static const ctune_aff *product(ctune_loops *l, const ctune_term *x, const ctune_term *y) {
+    factors f = {.n = 0};
+    collect(l, x, &f);
+    collect(l, y, &f);
+    if (f.n > CTUNE_MAX_FACTORS) {
+        ctune_loops_fail(l, CTUNE_EREFUSED, "an index is a product of more than %d factors",
+                         CTUNE_MAX_FACTORS);
+        return NULL;
+    }
+    const ctune_aff *prod = ctune_aff_term(l->arena, f.factor[0].kind, f.factor[0].id, 1);
+    for (int i = 1; i < f.n; i++) {
+        const ctune_aff *by = ctune_aff_term(l->arena, f.factor[i].kind, f.factor[i].id, 1);
+        prod = prod == NULL || by == NULL ? NULL : atom(l, CTUNE_ATOM_PROD, prod, by, 0);
+    }
+    return prod;
 }
 
 const ctune_aff *ctune_loops_mul(ctune_loops *l, const ctune_aff *a, const ctune_aff *b) {
@@ -225,23 +343,22 @@ const ctune_aff *ctune_loops_mul(ctune_loops *l, const ctune_aff *a, const ctune
         return checked(l, a->n_terms == 0 ? ctune_aff_scale(l->arena, b, a->c0)
                                           : ctune_aff_scale(l->arena, a, b->c0));
     }
+    if ((int64_t)a->n_terms * b->n_terms > CTUNE_MAX_PRODUCT_TERMS) {
+        ctune_loops_fail(l, CTUNE_EREFUSED, "an index has too many terms");
+        return NULL;
+    }
     const ctune_aff *sum = ctune_aff_scale(l->arena, b, a->c0);
     for (int i = 0; i < a->n_terms; i++) {
         const ctune_term *x = &a->terms[i];
-        const ctune_aff *bare_x = ctune_aff_term(l->arena, x->kind, x->id, 1);
-        sum = ctune_aff_add(
-            l->arena, sum,
-            ctune_aff_scale(l->arena, ctune_aff_scale(l->arena, bare_x, x->coef), b->c0));
-        for (int k = 0; k < b->n_terms; k++) {
-            const ctune_term *y = &b->terms[k];
-            const ctune_aff *bare_y = ctune_aff_term(l->arena, y->kind, y->id, 1);
+        const ctune_aff *bare = ctune_aff_term(l->arena, x->kind, x->id, 1);
+        bare = ctune_aff_scale(l->arena, bare, x->coef);
+        sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, bare, b->c0));
+        for (int k = 0; k < b->n_terms && sum != NULL; k++) {
             int64_t coef;
-            if (__builtin_mul_overflow(x->coef, y->coef, &coef)) {
+            if (__builtin_mul_overflow(x->coef, b->terms[k].coef, &coef)) {
                 return checked(l, NULL);
             }
-            const ctune_aff *prod = term_order(x, y) <= 0
-                                        ? atom(l, CTUNE_ATOM_PROD, bare_x, bare_y, 0)
-                                        : atom(l, CTUNE_ATOM_PROD, bare_y, bare_x, 0);
+            const ctune_aff *prod = product(l, x, &b->terms[k]);
             sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, prod, coef));
         }
     }

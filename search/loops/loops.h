@@ -34,7 +34,11 @@
     X(FLOOR, "floor") /* floor(a / den), den > 0 */                                                \
     X(MIN, "min")     /* min(a, b) */                                                              \
     X(MAX, "max")     /* max(a, b) */                                                              \
-    X(PROD, "prod")   /* a * b; both bare: one term with coefficient 1 and no constant */
+    X(PROD, "prod")   /* a * b, both bare: one term with coefficient 1 and no constant; b is no    \
+                         product, factors stand in the order of their kinds and ids */
+
+/* Factors of one product, terms of one form made by multiplying: more is a failure. */
+enum { CTUNE_MAX_FACTORS = 32, CTUNE_MAX_PRODUCT_TERMS = 4096 };
 
 typedef enum ctune_atom_kind {
 #define X(id, name) CTUNE_ATOM_##id,
@@ -85,8 +89,12 @@ typedef struct ctune_lbuffer {
                                                 for BLOCK, REGISTER */
 } ctune_lbuffer;
 
+/* The most lanes that a value has; lanes are a power of two. */
+enum { CTUNE_MAX_LANES = 64 };
+
 /* One element of a tensor of the region or of a buffer; a vector access covers lanes consecutive
- * elements along the last index. */
+ * elements along the last index. A temporary of the region has no memory here: its only places are
+ * stores of one whose last value lives on (live_out_text), to which any index is the same. */
 typedef struct ctune_place {
     bool is_buffer;
     int id;    /* tensor or buffer */
@@ -239,6 +247,8 @@ typedef struct ctune_loops {
     ctune_lbuffer *buffer;
     int n_atoms, cap_atoms;
     ctune_atom *atom;
+    int cap_atom_slots; /* hash table of atoms: open addressing; 1 + id, 0 = free */
+    int *atom_slot;
     int n_values, cap_values; /* hash table of values: open addressing, cap_values slots */
     const ctune_value **value;
     ctune_lnode *root;
@@ -309,6 +319,8 @@ const ctune_value *ctune_value_splat(ctune_loops *l, const ctune_value *a,
                                      int lanes); /* a itself when lanes is 1 */
 const ctune_value *ctune_value_extract(ctune_loops *l, const ctune_value *a,
                                        int lane); /* folds splat and gather */
+/* What a vector comparison of this type yields: the signed integers of its width. */
+ctune_type ctune_mask_type(ctune_type type);
 /* The element type of a place. */
 ctune_type ctune_place_type(const ctune_loops *l, const ctune_place *place);
 bool ctune_place_is_equal(const ctune_place *a, const ctune_place *b);
@@ -339,8 +351,9 @@ ctune_lnode *ctune_lnode_decl(ctune_loops *l, int buffer);
 ctune_lnode *ctune_lnode_def(ctune_loops *l, int var, const ctune_value *value);
 ctune_lnode *ctune_lnode_set(ctune_loops *l, int var, const ctune_value *value);
 ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const ctune_value *value);
-/* Deep copy with index variable `var` replaced by `by`. Variables bound inside (FOR, LET, DEF) and
- * buffers declared inside get new ids, so that both copies may stand in one program. */
+/* Deep copy with index variable `var` replaced by `by` (var -1: none). Variables bound inside (FOR,
+ * LET, DEF) and buffers declared inside get new ids, so that both copies may stand in one program.
+ */
 ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
                               const ctune_aff *by);
 
@@ -360,11 +373,17 @@ CTUNE_MUST_USE ctune_status ctune_loops_parse(ctune_ctx *ctx, const ctune_region
  * places have their rank, anns fit, the setup is one, a vector access is contiguous by
  * construction, names (when set) are unique. EBUG with what is wrong. */
 CTUNE_MUST_USE ctune_status ctune_loops_verify(ctune_ctx *ctx, const ctune_loops *loops);
-/* Run the program. params [n_params]; tensors [n_tensors] row-major as for ctune_te_eval (temps:
- * NULL); each access is checked against its tensor or buffer, each read of a buffer or variable
- * against what has been written. Fails EUSAGE with words. */
+/* Run the program, which loops_verify accepts. params [n_params]; tensors [n_tensors] row-major as
+ * for ctune_te_eval (temps: NULL); each access is checked against its tensor or buffer, each read
+ * of a buffer or variable against what has been written. Fails EUSAGE with words. */
 CTUNE_MUST_USE ctune_status ctune_loops_eval(ctune_ctx *ctx, const ctune_loops *loops,
                                              const int64_t *params, void *const *tensors,
                                              const size_t *tensor_bytes);
+/* The same with the iterations of PARALLEL, SIMD and VECTOR loops in an order that seed chooses
+ * (0: the program's), and with a check that iterations of the outermost of them do not meet: one
+ * writes what another reads or writes. */
+CTUNE_MUST_USE ctune_status ctune_loops_eval_order(ctune_ctx *ctx, const ctune_loops *loops,
+                                                   const int64_t *params, void *const *tensors,
+                                                   const size_t *tensor_bytes, uint64_t seed);
 
 #endif

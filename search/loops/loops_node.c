@@ -61,11 +61,20 @@ ctune_lnode *ctune_lnode_let(ctune_loops *l, int var, const ctune_aff *value) {
 ctune_lnode *ctune_lnode_if(ctune_loops *l, const ctune_aff *const *conds, int n_conds,
                             const ctune_value *test) {
     ctune_lnode *n = ctune_lnode_new(l, CTUNE_L_IF);
-    if (n != NULL) {
-        n->conds = conds;
-        n->n_conds = n_conds;
-        n->test = test;
+    const ctune_aff **own =
+        n_conds > 0 ? CTUNE_NEW_ARRAY(l->arena, const ctune_aff *, n_conds) : NULL;
+    if (n == NULL || (n_conds > 0 && own == NULL)) {
+        return NULL;
     }
+    for (int i = 0; i < n_conds; i++) {
+        if (conds[i] == NULL) {
+            return NULL;
+        }
+        own[i] = conds[i];
+    }
+    n->conds = own;
+    n->n_conds = n_conds;
+    n->test = test;
     return n;
 }
 
@@ -96,6 +105,11 @@ ctune_lnode *ctune_lnode_set(ctune_loops *l, int var, const ctune_value *value) 
 }
 
 ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const ctune_value *value) {
+    for (int d = 0; d < place->n_idx; d++) {
+        if (place->idx[d] == NULL) {
+            return NULL;
+        }
+    }
     ctune_lnode *n = value == NULL || place->id < 0 ? NULL : ctune_lnode_new(l, CTUNE_L_STORE);
     if (n != NULL) {
         n->place = *place;
@@ -232,7 +246,10 @@ static ctune_lnode *copy_node(copier *c, const ctune_lnode *node) {
     out->place = copy_place(c, &node->place);
     if (node->n_conds > 0) {
         const ctune_aff **conds = CTUNE_NEW_ARRAY(l->arena, const ctune_aff *, node->n_conds);
-        for (int i = 0; conds != NULL && i < node->n_conds; i++) {
+        if (conds == NULL) {
+            return NULL;
+        }
+        for (int i = 0; i < node->n_conds; i++) {
             conds[i] = copy_aff(c, node->conds[i]);
         }
         out->conds = conds;
@@ -250,6 +267,9 @@ static ctune_lnode *copy_node(copier *c, const ctune_lnode *node) {
         out->var = at < 0 ? node->var : c->new_value[at];
     } else if (node->kind == CTUNE_L_DECL) {
         ctune_lbuffer old = l->buffer[node->buffer];
+        for (int d = 0; d < old.rank; d++) {
+            old.extent[d] = copy_aff(c, old.extent[d]);
+        }
         out->buffer = ctune_loops_buffer(l, old.hint, old.type, old.scope, old.rank, old.extent);
         push(l->arena, &c->buffer, (void **)&c->new_buffer, &c->n_buffer, &c->cap_buffer,
              sizeof(int), node->buffer, &out->buffer);
@@ -265,6 +285,8 @@ static ctune_lnode *copy_node(copier *c, const ctune_lnode *node) {
 ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
                               const ctune_aff *by) {
     copier c = {.l = l};
-    bind_index(&c, var, by);
+    if (var >= 0) {
+        bind_index(&c, var, by);
+    }
     return node == NULL ? NULL : copy_node(&c, node);
 }

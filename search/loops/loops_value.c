@@ -136,7 +136,7 @@ const ctune_value *ctune_loops_value(ctune_loops *l, const ctune_value *proto) {
             return NULL;
         }
     }
-    if (!make_room(l)) {
+    if ((proto->op == CTUNE_V_INDEX && proto->index == NULL) || !make_room(l)) {
         return NULL;
     }
     ctune_value key = *proto;
@@ -170,7 +170,7 @@ static bool is_comparison(ctune_value_op op) {
     return op >= CTUNE_V_LT && op <= CTUNE_V_NE;
 }
 
-static ctune_type mask_type(ctune_type type) {
+ctune_type ctune_mask_type(ctune_type type) {
     switch (ctune_type_get(type)->bytes) {
     case 1:
         return CTUNE_I8;
@@ -200,7 +200,7 @@ const ctune_value *ctune_value_binary(ctune_loops *l, ctune_value_op op, const c
     }
     ctune_type type = a->type;
     if (is_comparison(op)) {
-        type = a->lanes > 1 ? mask_type(a->type) : CTUNE_I32;
+        type = a->lanes > 1 ? ctune_mask_type(a->type) : CTUNE_I32;
     } else if (op == CTUNE_V_LAND || op == CTUNE_V_LOR) {
         type = CTUNE_I32;
     }

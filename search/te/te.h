@@ -343,9 +343,10 @@ CTUNE_MUST_USE ctune_status ctune_te_parse(ctune_ctx *ctx, const char *text, ctu
  * too. */
 CTUNE_MUST_USE ctune_status ctune_te_verify(ctune_ctx *ctx, const ctune_region *region);
 
-/* How a floating-point product that is added or subtracted is rounded: on its own, or in one rounding with the sum. Fused: of
- * `a + b` and `a - b` the left operand when it is a product (a MUL of the sum's type, or the negation of one), else the right
- * one; an update `x += a*b` or `x -= a*b` likewise when it is computed in the product's type. This is what clang does within
+/* How a floating-point product that is added or subtracted is rounded: on its own, or in one
+ * rounding with the sum. Fused: of `a + b` and `a - b` the left operand when it is a product (a MUL
+ * of the sum's type, or the negation of one), else the right one; an update `x += a*b` or `x -=
+ * a*b` likewise when it is computed in the product's type. This is what clang does within
  * expressions and GCC everywhere when contraction is on. */
 typedef enum ctune_products { CTUNE_PRODUCTS_ROUNDED, CTUNE_PRODUCTS_FUSED } ctune_products;
 /* Is expr a product that a sum could absorb? */

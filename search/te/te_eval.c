@@ -2,23 +2,12 @@
  * The interpreter: runs a region as the source would. The oracle of the tests, so it is plain
  * rather than fast.
  *
- * In: a verified region, parameter values, buffers. Out: the buffers. C's semantics by type:
- * integers wrap at their width (where C leaves signed overflow undefined, two's complement is what
- * every compiler's code does without assumptions), f32 and f16 are rounded after each operation,
- * f64 and f80 computed in their type, nothing is contracted. Each access is checked against its
- * buffer, and each read of a temporary against what has been written.
+ * In: a verified region, parameter values, buffers. Out: the buffers. Arithmetic: te_value.h, and
+ * products that are added are fused when asked for (te.h, ctune_products). Each access is checked
+ * against its buffer, and each read of a temporary against what has been written.
  */
 #include "search/te/te_private.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
-typedef struct value {
-    ctune_type type; /* selects the arm: floats f (exact for every float type), integers i */
-    long double f;
-    int64_t i; /* in the value range of the type; u64 as its bit pattern */
-} value;
+#include "search/te/te_value.h"
 
 typedef struct buffer {
     unsigned char *bytes;
@@ -34,6 +23,7 @@ typedef struct machine {
     const int64_t *params;
     int64_t *axes;
     buffer *buffers;
+    bool fuses; /* products into sums */
     ctune_status status;
 } machine;
 
@@ -43,133 +33,7 @@ static void fail(machine *m, const char *what, const char *name) {
     }
 }
 
-/* ---- conversions ----------------------------------------------------------------------------- */
-
-static int64_t wrap(ctune_type type, int64_t v) {
-    switch (type) {
-    case CTUNE_BOOL:
-        return v != 0;
-    case CTUNE_I8:
-        return (int8_t)v;
-    case CTUNE_U8:
-        return (uint8_t)v;
-    case CTUNE_I16:
-        return (int16_t)v;
-    case CTUNE_U16:
-        return (uint16_t)v;
-    case CTUNE_I32:
-        return (int32_t)v;
-    case CTUNE_U32:
-        return (uint32_t)v;
-    default:
-        return v;
-    }
-}
-
-static long double round_to(ctune_type type, long double f) {
-    switch (type) {
-    case CTUNE_F16:
-        return (long double)(_Float16)f;
-    case CTUNE_F32:
-        return (long double)(float)f;
-    case CTUNE_F64:
-        return (long double)(double)f;
-    default:
-        return f;
-    }
-}
-
-/* Out of range is undefined in C; what x86-64 does is the smallest int64. */
-static int64_t float_to_int(ctune_type type, long double f) {
-    if (type == CTUNE_BOOL) {
-        return f != 0;
-    }
-    if (type == CTUNE_U64 && f >= 0x1p63L && f < 0x1p64L) {
-        return (int64_t)(uint64_t)f;
-    }
-    return f > -0x1p63L - 1 && f < 0x1p63L ? (int64_t)f : INT64_MIN;
-}
-
-static value convert(value v, ctune_type type) {
-    value out = {.type = type};
-    if (ctune_type_is_float(v.type)) {
-        if (ctune_type_is_float(type)) {
-            out.f = round_to(type, v.f);
-        } else {
-            out.i = wrap(type, float_to_int(type, v.f));
-        }
-    } else if (ctune_type_is_float(type)) {
-        out.f = round_to(type, v.type == CTUNE_U64 ? (long double)(uint64_t)v.i : (long double)v.i);
-    } else {
-        out.i = wrap(type, v.i);
-    }
-    return out;
-}
-
-static bool is_true(value v) {
-    return ctune_type_is_float(v.type) ? v.f != 0 : v.i != 0;
-}
-
 /* ---- memory ---------------------------------------------------------------------------------- */
-
-static value load(ctune_type type, const unsigned char *at) {
-    value v = {.type = type};
-    switch (type) {
-#define LOAD(id, ctype, arm)                                                                       \
-    case id: {                                                                                     \
-        ctype x;                                                                                   \
-        memcpy(&x, at, sizeof x);                                                                  \
-        v.arm = x;                                                                                 \
-        break;                                                                                     \
-    }
-        LOAD(CTUNE_BOOL, uint8_t, i)
-        LOAD(CTUNE_I8, int8_t, i)
-        LOAD(CTUNE_U8, uint8_t, i)
-        LOAD(CTUNE_I16, int16_t, i)
-        LOAD(CTUNE_U16, uint16_t, i)
-        LOAD(CTUNE_I32, int32_t, i)
-        LOAD(CTUNE_U32, uint32_t, i)
-        LOAD(CTUNE_I64, int64_t, i)
-        LOAD(CTUNE_U64, int64_t, i)
-        LOAD(CTUNE_F16, _Float16, f)
-        LOAD(CTUNE_F32, float, f)
-        LOAD(CTUNE_F64, double, f)
-        LOAD(CTUNE_F80, long double, f)
-#undef LOAD
-    default:
-        break;
-    }
-    return v;
-}
-
-static void store(value v, unsigned char *at) {
-    switch (v.type) {
-#define STORE(id, ctype, arm)                                                                      \
-    case id: {                                                                                     \
-        ctype x = (ctype)v.arm;                                                                    \
-        memcpy(at, &x, sizeof x);                                                                  \
-        break;                                                                                     \
-    }
-        STORE(CTUNE_BOOL, uint8_t, i)
-        STORE(CTUNE_I8, int8_t, i)
-        STORE(CTUNE_U8, uint8_t, i)
-        STORE(CTUNE_I16, int16_t, i)
-        STORE(CTUNE_U16, uint16_t, i)
-        STORE(CTUNE_I32, int32_t, i)
-        STORE(CTUNE_U32, uint32_t, i)
-        STORE(CTUNE_I64, int64_t, i)
-        STORE(CTUNE_U64, int64_t, i)
-        STORE(CTUNE_F16, _Float16, f)
-        STORE(CTUNE_F32, float, f)
-        STORE(CTUNE_F64, double, f)
-    case CTUNE_F80:
-        memcpy(at, &v.f, 10);
-        break; /* leaves the padding alone */
-#undef STORE
-    default:
-        break;
-    }
-}
 
 /* Where an element lives; NULL after a failure. *flat: its ordinal. */
 static unsigned char *locate(machine *m, const ctune_access *access, int64_t *flat) {
@@ -197,259 +61,122 @@ static unsigned char *locate(machine *m, const ctune_access *access, int64_t *fl
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-static value eval_expr(machine *m, const ctune_expr *e);
+static te_value eval_expr(machine *m, const ctune_expr *e);
 
-static value eval_read(machine *m, const ctune_access *access) {
+static te_value eval_read(machine *m, const ctune_access *access) {
     const ctune_tensor *t = &m->region->tensors[access->tensor];
     int64_t flat = 0;
     const unsigned char *at = locate(m, access, &flat);
     if (at == NULL) {
-        return (value){.type = t->type};
+        return (te_value){.type = t->type};
     }
     if (t->is_temp && !m->buffers[access->tensor].is_set[flat]) {
         fail(m, "read before it is written: ", t->name);
     }
-    return load(t->type, at);
+    return te_value_load(t->type, at);
 }
 
-#define ARITHMETIC(op, x, y)                                                                       \
-    ((op) == CTUNE_OP_ADD   ? (x) + (y)                                                            \
-     : (op) == CTUNE_OP_SUB ? (x) - (y)                                                            \
-     : (op) == CTUNE_OP_MUL ? (x) * (y)                                                            \
-                            : (x) / (y))
-
-static long double float_binary(ctune_op op, ctune_type type, long double a, long double b) {
-    if (type == CTUNE_F80) {
-        return ARITHMETIC(op, a, b);
-    }
-    if (type == CTUNE_F64) {
-        double x = (double)a, y = (double)b;
-        return ARITHMETIC(op, x, y);
-    }
-    /* f32; f16, too: rounding the f32 result of one operation to 11 bits rounds once (24 >= 2 * 11
-     * + 2) */
-    float x = (float)a, y = (float)b;
-    float r = ARITHMETIC(op, x, y);
-    return round_to(type, (long double)r);
-}
-
-static int64_t int_divide(machine *m, ctune_op op, ctune_type type, int64_t a, int64_t b) {
-    if (b == 0) {
+static te_value binary(machine *m, ctune_op op, te_value a, te_value b) {
+    te_value out;
+    if (!te_value_binary(op, a, b, &out)) {
         fail(m, "division by zero", "");
-        return 0;
-    }
-    if (type == CTUNE_U64) {
-        uint64_t x = (uint64_t)a, y = (uint64_t)b;
-        return (int64_t)(op == CTUNE_OP_DIV ? x / y : x % y);
-    }
-    if (b == -1) {
-        return op == CTUNE_OP_DIV ? (int64_t)(0 - (uint64_t)a) : 0;
-    }
-    return op == CTUNE_OP_DIV ? a / b : a % b;
-}
-
-static int64_t int_shift(ctune_op op, ctune_type type, int64_t a, int64_t count) {
-    int bits = 8 * ctune_type_get(type)->bytes;
-    int by = (int)(count &
-                   (bits - 1)); /* other counts are undefined in C: masked, as the hardware does */
-    if (op == CTUNE_OP_SHL) {
-        return (int64_t)((uint64_t)a << by);
-    }
-    return type == CTUNE_U64 ? (int64_t)((uint64_t)a >> by) : a >> by;
-}
-
-static int64_t int_binary(machine *m, ctune_op op, ctune_type type, int64_t a, int64_t b) {
-    uint64_t x = (uint64_t)a, y = (uint64_t)b;
-    int64_t r;
-    switch (op) {
-    case CTUNE_OP_ADD:
-        r = (int64_t)(x + y);
-        break;
-    case CTUNE_OP_SUB:
-        r = (int64_t)(x - y);
-        break;
-    case CTUNE_OP_MUL:
-        r = (int64_t)(x * y);
-        break;
-    case CTUNE_OP_BAND:
-        r = (int64_t)(x & y);
-        break;
-    case CTUNE_OP_BOR:
-        r = (int64_t)(x | y);
-        break;
-    case CTUNE_OP_BXOR:
-        r = (int64_t)(x ^ y);
-        break;
-    case CTUNE_OP_SHL:
-    case CTUNE_OP_SHR:
-        r = int_shift(op, type, a, b);
-        break;
-    default:
-        r = int_divide(m, op, type, a, b);
-        break;
-    }
-    return wrap(type, r);
-}
-
-/* both operands of one type */
-static value arithmetic(machine *m, ctune_op op, value a, value b) {
-    value out = {.type = a.type};
-    if (ctune_type_is_float(a.type)) {
-        out.f = float_binary(op, a.type, a.f, b.f);
-    } else {
-        out.i = int_binary(m, op, a.type, a.i, b.i);
     }
     return out;
 }
 
-static bool is_less(value a, value b) {
-    if (ctune_type_is_float(a.type)) {
-        return a.f < b.f;
+/* product + addend in one rounding; product: a MUL or the negation of one, subtracted when
+ * is_minus. */
+static te_value eval_fused(machine *m, const ctune_expr *product, bool is_minus, te_value addend) {
+    if (product->op == CTUNE_OP_NEG) {
+        product = product->kids[0];
+        is_minus = !is_minus;
     }
-    return a.type == CTUNE_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+    te_value a = eval_expr(m, product->kids[0]), b = eval_expr(m, product->kids[1]);
+    return te_value_fma(is_minus ? te_value_negate(a) : a, b, addend);
 }
 
-static bool is_same(value a, value b) {
-    return ctune_type_is_float(a.type) ? a.f == b.f : a.i == b.i;
-}
-
-static bool compare(ctune_op op, value a, value b) {
-    switch (op) {
-    case CTUNE_OP_LT:
-        return is_less(a, b);
-    case CTUNE_OP_GT:
-        return is_less(b, a);
-    case CTUNE_OP_LE:
-        return is_less(a, b) || is_same(a, b); /* false when one is a NaN */
-    case CTUNE_OP_GE:
-        return is_less(b, a) || is_same(a, b);
-    case CTUNE_OP_EQ:
-        return is_same(a, b);
-    default:
-        return !is_same(a, b);
+static te_value eval_sum(machine *m, const ctune_expr *e) {
+    bool is_minus = e->op == CTUNE_OP_SUB;
+    int which = m->fuses ? ctune_fma_operand(e->kids[0], e->kids[1]) : -1;
+    if (which == 0) {
+        te_value b = eval_expr(m, e->kids[1]);
+        return eval_fused(m, e->kids[0], false, is_minus ? te_value_negate(b) : b);
     }
+    te_value a = eval_expr(m, e->kids[0]);
+    return which == 1 ? eval_fused(m, e->kids[1], is_minus, a)
+                      : binary(m, e->op, a, eval_expr(m, e->kids[1]));
 }
 
-static value negate(value v) {
-    if (ctune_type_is_float(v.type)) {
-        v.f = -v.f;
-    } else {
-        v.i = wrap(v.type, (int64_t)(0 - (uint64_t)v.i));
-    }
-    return v;
-}
-
-static value eval_call(machine *m, const ctune_expr *e) {
-    ctune_math_arg args[3] = {{0}}, result;
-    value out = {.type = e->type};
+static te_value eval_call(machine *m, const ctune_expr *e) {
+    te_value args[3] = {{0}};
     for (int i = 0; i < e->n_kids && i < 3; i++) {
-        value v = convert(eval_expr(m, e->kids[i]), e->type);
-        switch (e->type) {
-        case CTUNE_F32:
-            args[i].f32 = (float)v.f;
-            break;
-        case CTUNE_F64:
-            args[i].f64 = (double)v.f;
-            break;
-        case CTUNE_F80:
-            args[i].f80 = v.f;
-            break;
-        case CTUNE_I32:
-            args[i].i32 = (int32_t)v.i;
-            break;
-        default:
-            args[i].i64 = v.i;
-            break;
-        }
+        args[i] = te_value_convert(eval_expr(m, e->kids[i]), e->type);
     }
-    result = ctune_math_call(e->text, args);
-    switch (e->type) {
-    case CTUNE_F32:
-        out.f = (long double)result.f32;
-        break;
-    case CTUNE_F64:
-        out.f = (long double)result.f64;
-        break;
-    case CTUNE_F80:
-        out.f = result.f80;
-        break;
-    case CTUNE_I32:
-        out.i = result.i32;
-        break;
+    return te_value_call(e->text, e->type, args, e->n_kids);
+}
+
+static te_value eval_unary(const ctune_expr *e, te_value a) {
+    te_value out = {.type = e->type};
+    switch (e->op) {
+    case CTUNE_OP_CAST:
+        return te_value_convert(a, e->type);
+    case CTUNE_OP_NEG:
+        return te_value_negate(a);
+    case CTUNE_OP_BNOT:
+        out.i = te_wrap(e->type, ~a.i);
+        return out;
     default:
-        out.i = result.i64;
-        break;
+        out.i = !te_value_is_true(a);
+        return out;
     }
-    return out;
 }
 
-static value eval_const(const ctune_expr *e) {
-    value v = {.type = e->type};
-    if (e->type == CTUNE_F80 && e->text != NULL) {
-        char *end; /* the literal has more bits than f_value */
-        long double exact = strtold(e->text, &end);
-        bool is_literal = end != e->text && (*end == '\0' || strcasecmp(end, "l") == 0);
-        v.f = is_literal ? exact : (long double)e->f_value;
-    } else if (ctune_type_is_float(e->type)) {
-        v.f = round_to(e->type, (long double)e->f_value);
-    } else {
-        v.i = wrap(e->type, e->i_value);
-    }
-    return v;
+static bool eval_truth(machine *m, const ctune_expr *e) {
+    return te_value_is_true(eval_expr(m, e));
 }
 
-static value eval_expr(machine *m, const ctune_expr *e) {
-    value out = {.type = e->type}, a;
+static te_value eval_expr(machine *m, const ctune_expr *e) {
+    te_value out = {.type = e->type};
     switch (e->op) {
     case CTUNE_OP_CONST:
-        return eval_const(e);
+        return te_value_const(e->type, e->i_value, e->f_value, e->text);
     case CTUNE_OP_READ:
         return eval_read(m, &e->access);
     case CTUNE_OP_AFF:
-        out.i = wrap(e->type, ctune_aff_eval(m->region, e->aff, m->axes, m->params));
+        out.i = te_wrap(e->type, ctune_aff_eval(m->region, e->aff, m->axes, m->params));
         return out;
     case CTUNE_OP_SELECT:
-        return eval_expr(m, e->kids[is_true(eval_expr(m, e->kids[0])) ? 1 : 2]);
+        return eval_expr(m, e->kids[eval_truth(m, e->kids[0]) ? 1 : 2]);
     case CTUNE_OP_LAND:
-        out.i = is_true(eval_expr(m, e->kids[0])) && is_true(eval_expr(m, e->kids[1]));
+        out.i = eval_truth(m, e->kids[0]) && eval_truth(m, e->kids[1]);
         return out;
     case CTUNE_OP_LOR:
-        out.i = is_true(eval_expr(m, e->kids[0])) || is_true(eval_expr(m, e->kids[1]));
+        out.i = eval_truth(m, e->kids[0]) || eval_truth(m, e->kids[1]);
         return out;
     case CTUNE_OP_CALL:
         return eval_call(m, e);
+    case CTUNE_OP_ADD:
+    case CTUNE_OP_SUB:
+        return eval_sum(m, e);
     default:
         break;
     }
-    a = eval_expr(m, e->kids[0]);
-    switch (e->op) {
-    case CTUNE_OP_CAST:
-        return convert(a, e->type);
-    case CTUNE_OP_NEG:
-        return negate(a);
-    case CTUNE_OP_BNOT:
-        out.i = wrap(e->type, ~a.i);
-        return out;
-    case CTUNE_OP_LNOT:
-        out.i = !is_true(a);
-        return out;
-    default:
-        break;
+    te_value a = eval_expr(m, e->kids[0]);
+    if (e->n_kids == 1) {
+        return eval_unary(e, a);
     }
-    value b = eval_expr(m, e->kids[1]);
+    te_value b = eval_expr(m, e->kids[1]);
     if (e->op >= CTUNE_OP_LT && e->op <= CTUNE_OP_NE) {
-        out.i = compare(e->op, a, b);
+        out.i = te_value_compare(e->op, a, b);
         return out;
     }
-    if (e->op == CTUNE_OP_MIN || e->op == CTUNE_OP_MAX) {
-        return is_less(e->op == CTUNE_OP_MIN ? a : b, e->op == CTUNE_OP_MIN ? b : a) ? a : b;
-    }
-    return arithmetic(m, e->op, a, b);
+    return e->op == CTUNE_OP_MIN || e->op == CTUNE_OP_MAX ? te_value_extreme(e->op, a, b)
+                                                          : binary(m, e->op, a, b);
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-static value updated(machine *m, const ctune_stage *stage, value old, value rhs) {
+static te_value updated(machine *m, const ctune_stage *stage, te_value old, te_value rhs) {
     static const ctune_op ops[CTUNE_N_UPDATES] = {
         [CTUNE_UPDATE_ADD] = CTUNE_OP_ADD,   [CTUNE_UPDATE_SUB] = CTUNE_OP_SUB,
         [CTUNE_UPDATE_MUL] = CTUNE_OP_MUL,   [CTUNE_UPDATE_DIV] = CTUNE_OP_DIV,
@@ -457,29 +184,39 @@ static value updated(machine *m, const ctune_stage *stage, value old, value rhs)
         [CTUNE_UPDATE_BXOR] = CTUNE_OP_BXOR, [CTUNE_UPDATE_MIN] = CTUNE_OP_MIN,
         [CTUNE_UPDATE_MAX] = CTUNE_OP_MAX,
     };
-    value a = convert(old, stage->calc), b = convert(rhs, stage->calc);
-    if (stage->update == CTUNE_UPDATE_MIN) {
-        return is_less(a, b) ? a : b;
+    te_value a = te_value_convert(old, stage->calc), b = te_value_convert(rhs, stage->calc);
+    return stage->update == CTUNE_UPDATE_MIN || stage->update == CTUNE_UPDATE_MAX
+               ? te_value_extreme(ops[stage->update], a, b)
+               : binary(m, ops[stage->update], a, b);
+}
+
+/* Does the update itself absorb the product on its right? */
+static bool is_fused_update(const machine *m, const ctune_stage *stage) {
+    return m->fuses && (stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB) &&
+           stage->calc == stage->rhs->type && ctune_expr_is_product(stage->rhs);
+}
+
+/* The value that is stored, before its conversion to the target's type. */
+static te_value stage_value(machine *m, const ctune_stage *stage) {
+    if (is_fused_update(m, stage)) {
+        te_value old = te_value_convert(eval_read(m, &stage->target), stage->calc);
+        return eval_fused(m, stage->rhs, stage->update == CTUNE_UPDATE_SUB, old);
     }
-    if (stage->update == CTUNE_UPDATE_MAX) {
-        return is_less(b, a) ? a : b;
-    }
-    return arithmetic(m, ops[stage->update], a, b);
+    te_value v = eval_expr(m, stage->rhs);
+    return stage->update == CTUNE_UPDATE_SET ? v
+                                             : updated(m, stage, eval_read(m, &stage->target), v);
 }
 
 static void run_stage(machine *m, const ctune_stage *stage) {
-    if (stage->guard != NULL && !is_true(eval_expr(m, stage->guard))) {
+    if (stage->guard != NULL && !eval_truth(m, stage->guard)) {
         return;
     }
     const ctune_tensor *t = &m->region->tensors[stage->target.tensor];
-    value v = eval_expr(m, stage->rhs);
-    if (stage->update != CTUNE_UPDATE_SET) {
-        v = updated(m, stage, eval_read(m, &stage->target), v);
-    }
+    te_value v = stage_value(m, stage);
     int64_t flat = 0;
     unsigned char *at = locate(m, &stage->target, &flat);
     if (at != NULL && m->status == CTUNE_OK) {
-        store(convert(v, t->type), at);
+        te_value_store(te_value_convert(v, t->type), at);
         if (t->is_temp) {
             m->buffers[stage->target.tensor].is_set[flat] = 1;
         }
@@ -611,10 +348,12 @@ static ctune_status buffers_init(machine *m, ctune_arena *arena, void *const *te
     return CTUNE_OK;
 }
 
-ctune_status ctune_te_eval(ctune_ctx *ctx, const ctune_region *region, const int64_t *params,
-                           void *const *tensors, const size_t *tensor_bytes) {
+ctune_status ctune_te_eval(ctune_ctx *ctx, const ctune_region *region, ctune_products products,
+                           const int64_t *params, void *const *tensors,
+                           const size_t *tensor_bytes) {
     ctune_arena *arena = ctune_arena_create(ctx);
-    machine m = {.ctx = ctx, .region = region, .params = params, .status = CTUNE_OK};
+    machine m = {
+        .ctx = ctx, .region = region, .params = params, .fuses = products == CTUNE_PRODUCTS_FUSED};
     m.axes = CTUNE_NEW_ARRAY(arena, int64_t, region->n_axes);
     m.buffers = CTUNE_NEW_ARRAY(arena, buffer, region->n_tensors);
     if (m.axes == NULL || m.buffers == NULL) {

@@ -20,7 +20,7 @@ typedef struct printer {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void print_quoted(ctune_text *out, const char *text) {
+void te_print_quoted(ctune_text *out, const char *text) {
     ctune_text_append(out, "\"");
     for (const char *p = text; *p != '\0'; p++) {
         unsigned char c = (unsigned char)*p;
@@ -186,45 +186,58 @@ ctune_type ctune_expr_derived_type(const ctune_region *region, const ctune_expr 
 }
 
 /* A literal that says its type and value by itself: 2, 1.0, 0.2f. */
-static bool is_plain_literal(const ctune_expr *e) {
-    const char *text = e->text;
+static bool is_plain_literal(ctune_type type, int64_t i_value, double f_value, const char *text) {
     if (text == NULL || text[0] < '0' || text[0] > '9') {
         return false;
     }
     char *end;
-    if (e->type == CTUNE_I32) {
+    if (type == CTUNE_I32) {
         bool is_digits = strspn(text, "0123456789") == strlen(text) && strlen(text) < 11;
         return is_digits && (text[0] != '0' || text[1] == '\0') &&
-               strtoll(text, NULL, 10) == e->i_value;
+               strtoll(text, NULL, 10) == i_value;
     }
     bool has_point = text[strspn(text, "0123456789")] == '.';
     if (!has_point || strchr(text, 'x') != NULL) {
         return false;
     }
-    if (e->type == CTUNE_F32) {
+    if (type == CTUNE_F32) {
         double value = (double)strtof(text, &end);
-        return strcmp(end, "f") == 0 && value == e->f_value;
+        return strcmp(end, "f") == 0 && value == f_value;
     }
     double value = strtod(text, &end);
-    return e->type == CTUNE_F64 && *end == '\0' && value == e->f_value;
+    return type == CTUNE_F64 && *end == '\0' && value == f_value;
+}
+
+static void print_typed_const(ctune_text *out, ctune_type type, int64_t i_value, double f_value,
+                              const char *text) {
+    if (ctune_type_is_float(type)) {
+        ctune_text_printf(out, "%s(%a", type_name(type), f_value);
+    } else {
+        ctune_text_printf(out, "%s(%lld", type_name(type), (long long)i_value);
+    }
+    if (text != NULL) {
+        ctune_text_append(out, " ");
+        te_print_quoted(out, text);
+    }
+    ctune_text_append(out, ")");
+}
+
+void te_print_const(ctune_text *out, ctune_type type, int64_t i_value, double f_value,
+                    const char *text) {
+    if (is_plain_literal(type, i_value, f_value, text)) {
+        ctune_text_append(out, text);
+    } else {
+        print_typed_const(out, type, i_value, f_value, text);
+    }
 }
 
 static void print_const(printer *p, const ctune_expr *e) {
-    if (!p->normal && is_plain_literal(e)) {
-        ctune_text_append(p->out, e->text);
-        return;
+    if (!p->normal) {
+        te_print_const(p->out, e->type, e->i_value, e->f_value, e->text);
+    } else { /* long double constants differ in bits that f_value does not hold */
+        print_typed_const(p->out, e->type, e->i_value, e->f_value,
+                          e->type == CTUNE_F80 ? e->text : NULL);
     }
-    if (ctune_type_is_float(e->type)) {
-        ctune_text_printf(p->out, "%s(%a", type_name(e->type), e->f_value);
-    } else {
-        ctune_text_printf(p->out, "%s(%lld", type_name(e->type), (long long)e->i_value);
-    }
-    /* long double constants differ in bits that f_value does not hold */
-    if (e->text != NULL && (!p->normal || e->type == CTUNE_F80)) {
-        ctune_text_append(p->out, " ");
-        print_quoted(p->out, e->text);
-    }
-    ctune_text_append(p->out, ")");
 }
 
 static void print_access(printer *p, const ctune_access *access) {
@@ -321,7 +334,7 @@ static void print_region_line(printer *p) {
     ctune_text_printf(p->out, "region %s", r->name != NULL ? r->name : "?");
     if (r->file != NULL) {
         ctune_text_append(p->out, " at ");
-        print_quoted(p->out, r->file);
+        te_print_quoted(p->out, r->file);
         ctune_text_printf(p->out, ":%d", r->line);
     }
     ctune_text_append(p->out, "\n");
@@ -349,12 +362,12 @@ static void print_options(printer *p) {
     }
     if (r->schedule != NULL) {
         ctune_text_append(p->out, "option schedule ");
-        print_quoted(p->out, r->schedule);
+        te_print_quoted(p->out, r->schedule);
         ctune_text_append(p->out, "\n");
     }
     if (r->epilogue != NULL) {
         ctune_text_append(p->out, "option epilogue ");
-        print_quoted(p->out, r->epilogue);
+        te_print_quoted(p->out, r->epilogue);
         ctune_text_append(p->out, "\n");
     }
 }
@@ -363,7 +376,7 @@ static void print_options(printer *p) {
 static void print_text_attr(printer *p, const char *word, const char *text, const char *assumed) {
     if (!p->normal && text != NULL && (assumed == NULL || strcmp(text, assumed) != 0)) {
         ctune_text_printf(p->out, " %s ", word);
-        print_quoted(p->out, text);
+        te_print_quoted(p->out, text);
     }
 }
 
@@ -458,7 +471,7 @@ static void print_stage_line(printer *p, int id) {
     }
     if (!p->normal && s->text != NULL) {
         ctune_text_append(p->out, " ; text ");
-        print_quoted(p->out, s->text);
+        te_print_quoted(p->out, s->text);
     }
     ctune_text_append(p->out, "\n");
 }

@@ -22,6 +22,12 @@ void ctune_te_print_normal(const ctune_region *region, ctune_text *out);
 /* The type that an expression has by its operator and operands; what prints without ":type". */
 ctune_type ctune_expr_derived_type(const ctune_region *region, const ctune_expr *expr);
 
+/* Text pieces that loops/ prints, too: "text" with escapes; a constant as its literal when that
+ * says all, else f32(0x1.8p+0 "1.5f"). */
+void te_print_quoted(ctune_text *out, const char *text);
+void te_print_const(ctune_text *out, ctune_type type, int64_t i_value, double f_value,
+                    const char *text);
+
 typedef union ctune_math_arg {
     float f32;
     double f64;

@@ -195,7 +195,8 @@ static void workset_create(property_region *r, int set, workset *w) {
         want[t] = w->memory[t].want;
         w->tensors[t] = w->memory[t].data;
     }
-    if (ctune_te_eval(&ctx, r->region, r->params[set], want, bytes) != CTUNE_OK) {
+    if (ctune_te_eval(&ctx, r->region, CTUNE_PRODUCTS_ROUNDED, r->params[set], want, bytes) !=
+        CTUNE_OK) {
         snprintf(w->error, sizeof w->error, "the interpreter: %.150s", ctx.error);
         return;
     }

@@ -203,7 +203,7 @@ static int compare_case(int i, const ctune_region *r, case_fn *fn, int n, int m)
     ctune_ctx ctx;
     ctune_ctx_init(&ctx);
     fn(n, m, want.a + MIDDLE, want.b + MIDDLE, want.k + MIDDLE);
-    ctune_status status = ctune_te_eval(&ctx, r, params, tensors, bytes);
+    ctune_status status = ctune_te_eval(&ctx, r, CTUNE_PRODUCTS_ROUNDED, params, tensors, bytes);
     if (status != CTUNE_OK || memcmp(&want, &got, sizeof want) != 0) {
         print_error("case %d, n=%d m=%d: %s %s\n%s\n", i, n, m, ctune_status_name(status),
                     status != CTUNE_OK ? ctx.error : "results differ", cases[i].body);

@@ -26,7 +26,8 @@ static void eval_ok(const ctune_region *region, const int64_t *params, void *con
                     const size_t *bytes) {
     ctune_ctx ctx;
     ctune_ctx_init(&ctx);
-    ctune_status status = ctune_te_eval(&ctx, region, params, tensors, bytes);
+    ctune_status status =
+        ctune_te_eval(&ctx, region, CTUNE_PRODUCTS_ROUNDED, params, tensors, bytes);
     if (status != CTUNE_OK) {
         print_error("%s\n", ctx.error);
     }
@@ -109,7 +110,8 @@ static void test_gemm(void **state) {
     bytes[2]--;
     ctune_ctx ctx;
     ctune_ctx_init(&ctx);
-    assert_int_equal(ctune_te_eval(&ctx, region, &n, tensors, bytes), CTUNE_EUSAGE);
+    assert_int_equal(ctune_te_eval(&ctx, region, CTUNE_PRODUCTS_ROUNDED, &n, tensors, bytes),
+                     CTUNE_EUSAGE);
     assert_non_null(strstr(ctx.error, "out of bounds of C"));
     ctune_region_destroy(region);
 }
@@ -294,7 +296,8 @@ static void test_unset_temp(void **state) {
     float x = 0;
     void *tensors[] = {&x, NULL};
     size_t bytes[] = {4, 0};
-    assert_int_equal(ctune_te_eval(&ctx, region, NULL, tensors, bytes), CTUNE_EUSAGE);
+    assert_int_equal(ctune_te_eval(&ctx, region, CTUNE_PRODUCTS_ROUNDED, NULL, tensors, bytes),
+                     CTUNE_EUSAGE);
     assert_non_null(strstr(ctx.error, "read before it is written: t"));
     ctune_region_destroy(region);
 }
