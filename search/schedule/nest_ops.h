@@ -1,7 +1,7 @@
 /*
  * Loop and memory primitives on node indices: what ctune_nest_apply does after looking names up.
- * Private to search/schedule, search/lower (which reads sums) and search/space, which knows its nodes
- * and must not pay for names.
+ * Private to search/schedule, search/lower (which reads sums) and search/space, which knows its
+ * nodes and must not pay for names.
  *
  * Each returns NULL when done, else the rule that was broken (static text; the nest is unchanged).
  */
@@ -10,7 +10,7 @@
 
 #include "search/schedule/nest.h"
 
-enum { CTUNE_MAX_FACTOR = 1 << 30, CTUNE_MAX_UNROLL = 64, CTUNE_MAX_LANES = 1024 };
+enum { CTUNE_MAX_FACTOR = 1 << 30, CTUNE_MAX_UNROLL = 64, CTUNE_NEST_LANES = 1024 };
 
 /* node keeps the outer level (step * factor); *inner is the new loop, its only child. Names must be
  * free already. */

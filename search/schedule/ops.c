@@ -189,7 +189,7 @@ const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann) {
         if (loop->sum >= 0 || loop->outer < 0 || loop->step != 1) {
             return "only the inner loop of a split can be vectorized";
         }
-        if (nest->node[loop->outer].step > CTUNE_MAX_LANES) {
+        if (nest->node[loop->outer].step > CTUNE_NEST_LANES) {
             return "more than 1024 lanes";
         }
     }

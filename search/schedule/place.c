@@ -81,8 +81,12 @@ const char *ctune_nest_verify_placed(const ctune_nest *nest, int node) {
         !ctune_nest_is_ancestor(nest, at, node)) {
         return "a placed statement outside its place";
     }
-    for (int up = nest->node[node].parent; up != at; up = nest->node[up].parent) {
-        if (nest->node[nest->node[up].first].next >= 0) {
+    int own = branch_of(nest, at, node);
+    for (int i = 1; i < nest->n_nodes; i++) { /* others in its loops are placed there */
+        if (i != node && nest->node[i].kind == CTUNE_NN_STMT &&
+            ctune_nest_is_ancestor(nest, own, i) &&
+            (nest->node[i].placed < 0 ||
+             !ctune_nest_is_ancestor(nest, own, nest->node[i].placed))) {
             return "a placed statement shares its loops";
         }
     }
@@ -180,7 +184,8 @@ static const char *check_readers(const ctune_nest *nest, int node) {
     int at = nest->node[node].placed, own = branch_of(nest, at, node), n_readers = 0;
     const ctune_tree *tree = nest->form->tree;
     for (int i = 1; i < nest->n_nodes; i++) {
-        if (nest->node[i].kind != CTUNE_NN_STMT || !reads(stage_of(nest, nest->node[i].stmt), tensor)) {
+        if (nest->node[i].kind != CTUNE_NN_STMT ||
+            !reads(stage_of(nest, nest->node[i].stmt), tensor)) {
             continue;
         }
         n_readers++;

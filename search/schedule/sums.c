@@ -37,7 +37,7 @@ static int insert_above(ctune_nest *nest, int at, const ctune_sum *sum, int64_t 
 }
 
 static const char *check_room(const ctune_nest *nest) {
-    return nest->n_nodes == CTUNE_NEST_NODES  ? "too many loops"
+    return nest->n_nodes == CTUNE_NEST_NODES ? "too many loops"
            : nest->n_sums == CTUNE_NEST_SUMS ? "more than 8 loops over sums"
                                              : NULL;
 }
@@ -51,6 +51,31 @@ static bool has_twice(const ctune_sum *sum) {
         }
     }
     return false;
+}
+
+static bool is_in_dim(const ctune_stmt *stmt, const ctune_sum *sum) {
+    for (int t = 0; t < sum->n; t++) {
+        for (int d = 0; d < stmt->n_dims && sum->term[t].kind == CTUNE_SUM_DIM; d++) {
+            if (stmt->dims[d] == sum->term[t].of) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Is every statement of the nest under the loop inside a dim of the sum? */
+static bool has_all(const ctune_nest *nest, int at, const ctune_sum *sum) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        const ctune_nnode *node = &nest->node[i];
+        bool is_own = node->kind == CTUNE_NN_STMT && ctune_nest_is_ancestor(nest, at, i) &&
+                      (node->placed < 0 ||
+                       (node->placed != at && ctune_nest_is_ancestor(nest, node->placed, at)));
+        if (is_own && !is_in_dim(&nest->form->tree->stmts[node->stmt], sum)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 const char *ctune_nest_tile(ctune_nest *nest, const ctune_sum *sum, int64_t step, int at,
@@ -68,6 +93,9 @@ const char *ctune_nest_tile(ctune_nest *nest, const ctune_sum *sum, int64_t step
     }
     if (has_twice(sum)) {
         return "a name stands twice in the sum";
+    }
+    if (!has_all(nest, at, sum)) {
+        return "a statement stands outside the sum's loops";
     }
     if (step < 1 || step > CTUNE_MAX_FACTOR) {
         return "the factor must lie in 1 .. 2^30";
@@ -164,7 +192,9 @@ const char *ctune_nest_verify_sum(const ctune_nest *nest, int node) {
                     ? "a sum of loops and dims"
                     : verify_term(nest, node, &sum->term[t]);
     }
-    return wrong == NULL && ctune_sum_is_wave(sum) && nest->node[node].step != 1
-               ? "a wave of a step other than 1"
-               : wrong;
+    if (wrong == NULL && ctune_sum_is_wave(sum)) {
+        return nest->node[node].step != 1 ? "a wave of a step other than 1" : NULL;
+    }
+    return wrong == NULL && !has_all(nest, node, sum) ? "a statement outside the loops of a sum"
+                                                      : wrong;
 }
