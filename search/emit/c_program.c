@@ -128,8 +128,9 @@ static void print_pointers(ctune_emitter *e) {
             ctune_text_line(e->out, "char *const %s = %s;", e->base[i], place);
             place = ctune_arena_printf(e->arena, "%s + %s * ctune_threads()", place, e->bytes[i]);
         } else {
-            ctune_text_line(e->out, "%s *const %s = (%s *)(void *)(%s);", type, b->name, type,
-                            place);
+            bool is_sum = place != e->memory;
+            ctune_text_line(e->out, "%s *const %s = (%s *)(void *)%s%s%s;", type, b->name, type,
+                            is_sum ? "(" : "", place, is_sum ? ")" : "");
             place = ctune_arena_printf(e->arena, "%s + %s", place, e->bytes[i]);
         }
     }
