@@ -266,10 +266,9 @@ ctune_status ctune_emit_program(ctune_ctx *ctx, ctune_loops *loops, const ctune_
     }
     if (status == CTUNE_OK) {
         print_all(&e, form, name, original);
-        status = ctune_loops_status(loops);
-    }
-    if (status == CTUNE_OK && (text.failed || ctune_arena_has_failed(e.arena))) {
-        status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+        bool is_full = text.failed || ctune_arena_has_failed(e.arena);
+        status =
+            is_full ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory") : ctune_loops_status(loops);
     }
     if (status == CTUNE_OK) {
         ctune_text_append(out, ctune_text_get(&text));
