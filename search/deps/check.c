@@ -32,10 +32,11 @@ static bool is_vec_equal(const ctune_depvec *a, const ctune_depvec *b) {
            memcmp(a->sign, b->sign, (size_t)a->n_common) == 0;
 }
 
-static void append_vec(ctune_veclist *list, const ctune_depvec *vec) {
+/* Index of the vector in the list, -1 when memory is out. */
+static int append_vec(ctune_veclist *list, const ctune_depvec *vec) {
     for (int i = 0; i < list->n; i++) {
         if (is_vec_equal(&list->vec[i], vec)) {
-            return;
+            return i;
         }
     }
     if (list->n == list->size) {
@@ -43,22 +44,26 @@ static void append_vec(ctune_veclist *list, const ctune_depvec *vec) {
         ctune_depvec *grown = realloc(list->vec, (size_t)size * sizeof *grown);
         if (grown == NULL) {
             list->failed = true;
-            return;
+            return -1;
         }
         list->vec = grown;
         list->size = size;
     }
-    list->vec[list->n++] = *vec;
+    list->vec[list->n] = *vec;
+    return list->n++;
 }
 
 /* ---- signs ----------------------------------------------------------------------------------- */
 
-static void visit_leaf(walk *w, bool is_positive) {
+static void visit_leaf(walk *w, const isl_basic_map *pairs, bool is_positive) {
     const ctune_depvec *vec = &w->vec;
     if (!is_positive && w->position[vec->src] >= w->position[vec->dst]) {
         w->is_violated = true;
     } else if (w->list != NULL) {
-        append_vec(w->list, vec);
+        int index = append_vec(w->list, vec);
+        if (index >= 0 && w->list->wants_distances && vec->n_common > 0) {
+            ctune_leaf_append(w->list, index, pairs, w->in, w->out);
+        }
     }
 }
 
@@ -66,7 +71,7 @@ static void visit_leaf(walk *w, bool is_positive) {
 static void visit_signs(walk *w, const isl_basic_map *pairs, int level, bool is_positive) {
     static const int signs[] = {CTUNE_SIGN_POS, CTUNE_SIGN_ZERO, CTUNE_SIGN_NEG};
     if (level == w->vec.n_common || (is_positive && w->list == NULL)) {
-        visit_leaf(w, is_positive);
+        visit_leaf(w, pairs, is_positive);
         return;
     }
     bool found = false;
@@ -104,10 +109,13 @@ static int plain_position(const ctune_stmt *stmt, const ctune_aff *iter) {
 }
 
 /* axis[p] = the axis that dim position p is; false when the statement's loops are not just its axes
- * in some order. */
+ * in some order, or it is only a piece of its stage's domain. */
 static bool find_axes(const walk *w, int i_stmt, int *axis) {
     const ctune_stmt *stmt = &w->tree->stmts[i_stmt];
     int n_axes = w->deps->region->stages[stmt->stage].n_axes;
+    if (stmt->is_piece) {
+        return false;
+    }
     for (int p = 0; p < stmt->n_dims; p++) {
         axis[p] = -1;
     }
@@ -162,7 +170,8 @@ static int count_common(const ctune_stmt *a, const ctune_stmt *b) {
 static void check_stmts(walk *w, const ctune_dep *dep, int src, int dst) {
     const ctune_stmt *stmts = w->tree->stmts;
     for (int p = 0; p < dep->n_pieces && !w->is_violated; p++) {
-        w->vec = (ctune_depvec){src, dst, count_common(&stmts[src], &stmts[dst]), {0}};
+        w->vec = (ctune_depvec){.src = src, .dst = dst};
+        w->vec.n_common = count_common(&stmts[src], &stmts[dst]);
         isl_basic_map *pairs = carry_over(w, isl_basic_map_copy(dep->pieces[p]));
         if (isl_basic_map_is_empty(pairs) == isl_bool_false) {
             visit_signs(w, pairs, 0, false);
@@ -248,8 +257,11 @@ ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps, const ctune
 
 ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree, bool *legal,
                               ctune_depvecs *out) {
-    ctune_veclist list = {0};
+    ctune_veclist list = {.wants_distances = true};
     ctune_status status = ctune_deps_walk(ctx, deps, tree, legal, out != NULL ? &list : NULL);
+    if (status == CTUNE_OK && *legal) {
+        ctune_deps_measure(deps, &list);
+    }
     if (status == CTUNE_OK && *legal && out != NULL) {
         ctune_depvec *vec = CTUNE_NEW_ARRAY(tree->arena, ctune_depvec, list.n + 1);
         if (vec == NULL) {
@@ -260,7 +272,7 @@ ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree
         }
         *out = (ctune_depvecs){vec != NULL ? list.n : 0, vec};
     }
-    free(list.vec);
+    ctune_veclist_clear(&list);
     return status;
 }
 

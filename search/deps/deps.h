@@ -31,14 +31,26 @@ void ctune_deps_print(const ctune_deps *deps, ctune_text *out);
 
 enum { CTUNE_SIGN_POS = 1, CTUNE_SIGN_ZERO = 2, CTUNE_SIGN_NEG = 4 };
 
+/* Distances that have no bound. */
+#define CTUNE_DIST_MIN INT64_MIN
+#define CTUNE_DIST_MAX INT64_MAX
+
 /* One direction vector between two statements of a tree over their common dims, outermost first.
  * Each sign[] is exactly one CTUNE_SIGN_* bit: the sign of (dst - src). All vectors of all
- * non-droppable dependences are listed. */
+ * non-droppable dependences are listed. The distances of one vector are independent of each other:
+ * a box around its differences. */
 typedef struct ctune_depvec {
     int src, dst;                  /* statements */
     int n_common;                  /* leading loops shared in the tree */
     uint8_t sign[CTUNE_MAX_DEPTH]; /* [n_common] */
+    bool has_distance;             /* min and max are known; else the signs alone */
+    int64_t min[CTUNE_MAX_DEPTH];  /* [n_common]: least and greatest (dst - src) over all */
+    int64_t max[CTUNE_MAX_DEPTH];  /* instances and parameter values; CTUNE_DIST_* */
 } ctune_depvec;
+
+/* Least and greatest difference at one common loop, from the sign and, where known, the distances.
+ */
+void ctune_depvec_range(const ctune_depvec *vec, int level, int64_t *min, int64_t *max);
 
 typedef struct ctune_depvecs {
     int n;
@@ -50,6 +62,42 @@ typedef struct ctune_depvecs {
  * with words. Fails ENOMEM, EBUG. */
 CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree,
                                              bool *legal, ctune_depvecs *out);
+
+/* Part of what a loop adds up: coef * (the form's value, or the number of its tile of `step`
+ * values). */
+typedef struct ctune_level_term {
+    int64_t coef, step;
+    bool is_aligned; /* tiles lie on the multiples of step; else anywhere, in order */
+    int64_t form[2][CTUNE_MAX_DEPTH]; /* over the loops of the source, of the destination */
+    int64_t shift[2];
+} ctune_level_term;
+
+/* A loop around two statements as ctune_deps_check_levels sees it. Several terms: all aligned. */
+enum { CTUNE_LEVEL_TERMS = 8, CTUNE_MAX_LEVELS = 48 };
+typedef struct ctune_level {
+    const char *name;
+    bool is_spread; /* its iterations run in no order: none may wait for another */
+    int n_terms;
+    ctune_level_term term[CTUNE_LEVEL_TERMS];
+} ctune_level;
+
+/* The loops around both statements, outermost first, written to out[size]; returns their number, -1
+ * to leave the pair out. */
+typedef int (*ctune_level_lister)(const void *data, int src, int dst, ctune_level *out, int size);
+
+/* Is the order of these loops (the tree's order where they stand still) legal? Exact but for tiles
+ * that are not aligned, where no dependence may point to an earlier value. *legal false with words
+ * in ctx->error; a spent budget counts as illegal. */
+CTUNE_MUST_USE ctune_status ctune_deps_check_levels(ctune_ctx *ctx, ctune_deps *deps,
+                                                    const ctune_tree *tree,
+                                                    ctune_level_lister lister, const void *data,
+                                                    bool *legal);
+
+/* Loop `dim` twice: first the iterations for which cond >= 0 (over the loops around and inside it
+ * and parameters), then the others. The second loop and its inner ones get names of their own. */
+CTUNE_MUST_USE ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps,
+                                                    const ctune_tree *tree, int dim,
+                                                    const ctune_aff *cond, ctune_tree **out);
 
 /* ---- structural primitives: tree -> new tree (owner: caller). EREFUSED with words when not legal
  * or not applicable. - */

@@ -45,6 +45,7 @@ struct ctune_deps {
 enum {
     CTUNE_BUDGET_CREATE = 4 * 1000 * 1000,
     CTUNE_BUDGET_CHECK = 2 * 1000 * 1000,
+    CTUNE_BUDGET_DISTANCE = 500 * 1000,
     CTUNE_BUDGET_SCHEDULE = 2 * 1000 * 1000
 };
 
@@ -60,6 +61,9 @@ isl_basic_set *ctune_isl_stage_domain(const ctune_deps *deps, int stage);
 isl_multi_aff *ctune_isl_stmt_map(const ctune_deps *deps, const ctune_tree *tree, int stmt);
 /* The statement's domain over its loops. */
 isl_basic_set *ctune_isl_stmt_domain(const ctune_deps *deps, const ctune_tree *tree, int stmt);
+/* The set of these constraints (and the assumptions) over the statement's loops. */
+isl_basic_set *ctune_isl_stmt_set(const ctune_deps *deps, const ctune_tree *tree, int stmt,
+                                  int n_cons, const ctune_aff *const *cons);
 /* Stage instance -> element of the tensor. */
 isl_basic_map *ctune_isl_access(const ctune_deps *deps, int stage, const ctune_access *access);
 /* Those pairs whose difference (dimension `out` of the range minus `in` of the domain) has the
@@ -68,12 +72,29 @@ isl_basic_map *ctune_isl_compare(isl_basic_map *pairs, int in, int out, int sign
 /* Number in a tuple name made by the above, -1 when it is none. */
 int ctune_isl_tuple_number(const char *name);
 
-/* Direction vectors that grow while they are found; init with {0}, clear with free(list.vec). */
+/* The pairs behind a vector, kept while distances are wanted. */
+typedef struct ctune_leaf {
+    int vec;              /* index into the list */
+    isl_basic_map *pairs; /* owned */
+    int8_t in[CTUNE_MAX_DEPTH], out[CTUNE_MAX_DEPTH]; /* dimensions that are common loop c */
+} ctune_leaf;
+
+/* Direction vectors that grow while they are found; init with {0}, clear with ctune_veclist_clear
+ * before the isl_ctx goes. */
 typedef struct ctune_veclist {
     int n, size;
     ctune_depvec *vec;
+    bool wants_distances; /* set by the caller: min[] and max[] of the vectors are filled in */
+    int n_leaves, size_leaves;
+    ctune_leaf *leaf;
     bool failed; /* memory ran out */
 } ctune_veclist;
+void ctune_veclist_clear(ctune_veclist *list);
+/* pairs are copied. */
+void ctune_leaf_append(ctune_veclist *list, int vec, const isl_basic_map *pairs, const int *in,
+                       const int *out);
+/* Distances of all vectors from their leaves, under a budget of their own. */
+void ctune_deps_measure(const ctune_deps *deps, ctune_veclist *list);
 
 /* Legality of tree; when legal and list is not NULL, all direction vectors. Errors as
  * ctune_deps_check. */

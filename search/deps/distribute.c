@@ -182,6 +182,6 @@ ctune_status ctune_tree_distribute(ctune_ctx *ctx, ctune_deps *deps, const ctune
     if (status == CTUNE_OK) {
         status = legal ? distribute(ctx, deps, tree, &vecs, out) : CTUNE_EREFUSED;
     }
-    free(vecs.vec);
+    ctune_veclist_clear(&vecs);
     return status;
 }

@@ -191,6 +191,14 @@ isl_basic_set *ctune_isl_stmt_domain(const ctune_deps *deps, const ctune_tree *t
     return set;
 }
 
+isl_basic_set *ctune_isl_stmt_set(const ctune_deps *deps, const ctune_tree *tree, int stmt,
+                                  int n_cons, const ctune_aff *const *cons) {
+    view v = view_stmt(deps, tree, stmt);
+    isl_basic_set *set = domain_of(&v, n_cons, cons);
+    isl_space_free(v.space);
+    return set;
+}
+
 isl_multi_aff *ctune_isl_stmt_map(const ctune_deps *deps, const ctune_tree *tree, int stmt) {
     view v = view_stmt(deps, tree, stmt);
     isl_space *range = space_tuple(deps, 'S', v.stmt->stage, v.stage->n_axes);

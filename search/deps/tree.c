@@ -178,7 +178,7 @@ static void dump_stmt(const dump *d, int i_stmt) {
     for (int i = 0; i < d->out->indent; i++) {
         ctune_text_append(d->out, "    ");
     }
-    ctune_text_printf(d->out, "%s(", stage->name);
+    ctune_text_printf(d->out, "%s(", ctune_stmt_name(d->region, d->tree, i_stmt));
     for (int a = 0; a < stage->n_axes; a++) {
         ctune_text_append(d->out, a > 0 ? ", " : "");
         dump_aff(d, stmt->iter[a]);
@@ -269,4 +269,20 @@ static bool is_node_match(match *m, const ctune_tnode *a, const ctune_tnode *b) 
 bool ctune_tree_is_equal(const ctune_tree *a, const ctune_tree *b) {
     match m = {.a = a, .b = b};
     return a->n_stmts == b->n_stmts && is_node_match(&m, a->root, b->root);
+}
+
+/* ---- names of statements --------------------------------------------------------------------- */
+
+const char *ctune_stmt_name(const ctune_region *region, const ctune_tree *tree, int stmt) {
+    const ctune_stmt *s = &tree->stmts[stmt];
+    return s->name != NULL ? s->name : region->stages[s->stage].name;
+}
+
+int ctune_stmt_find(const ctune_region *region, const ctune_tree *tree, const char *name) {
+    for (int s = 0; s < tree->n_stmts; s++) {
+        if (strcmp(ctune_stmt_name(region, tree, s), name) == 0) {
+            return s;
+        }
+    }
+    return -1;
 }

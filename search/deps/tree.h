@@ -25,6 +25,8 @@ typedef struct ctune_dim {
  * one value by two inequalities in cons. */
 typedef struct ctune_stmt {
     int stage;
+    const char *name; /* NULL: the stage's name */
+    bool is_piece; /* cons hold a part of the stage's domain; other statements have the rest */
     int n_dims; /* enclosing loops, outermost first */
     int dims[CTUNE_MAX_DEPTH];
     const ctune_aff *iter[CTUNE_MAX_DEPTH]; /* [stage->n_axes]: value of the stage's d-th axis */
@@ -61,6 +63,10 @@ CTUNE_MUST_USE ctune_status ctune_tree_from_source(ctune_ctx *ctx, const ctune_r
 void ctune_tree_destroy(ctune_tree *tree);
 /* Indented text, one node a line, for dumps and tests. */
 void ctune_tree_print(const ctune_region *region, const ctune_tree *tree, ctune_text *out);
+/* How a schedule calls a statement: its stage's name, which the first statement of a stage has; the
+ * further pieces of a split domain are S_2, S_3, ... Borrowed from the tree or the region. */
+const char *ctune_stmt_name(const ctune_region *region, const ctune_tree *tree, int stmt);
+int ctune_stmt_find(const ctune_region *region, const ctune_tree *tree, const char *name); /* or -1 */
 /* Same loops, dims, maps? (used to drop duplicate structures) */
 bool ctune_tree_is_equal(const ctune_tree *a, const ctune_tree *b);
 /* Sizes at which dims[].extent is estimated: [n_params]. Builders call it with the representative

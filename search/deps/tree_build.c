@@ -24,6 +24,7 @@ const ctune_aff *ctune_aff_copy(ctune_arena *a, const ctune_aff *aff) {
 
 static void copy_stmt(ctune_build *b, const ctune_stmt *from, ctune_stmt *to) {
     *to = *from;
+    to->name = from->name == NULL ? NULL : ctune_arena_strdup(b->arena, from->name);
     int n_axes = b->region->stages[from->stage].n_axes;
     for (int d = 0; d < n_axes; d++) {
         to->iter[d] = ctune_aff_copy(b->arena, from->iter[d]);

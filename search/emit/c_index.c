@@ -51,7 +51,7 @@ static void print_term(ctune_emitter *e, const ctune_term *term) {
     }
 }
 
-static ctune_level level_of(const ctune_emitter *e, const ctune_aff *aff) {
+static emit_level level_of(const ctune_emitter *e, const ctune_aff *aff) {
     if (aff->n_terms + (aff->c0 != 0) > 1) {
         return CTUNE_LEVEL_SUM; /* or one group, where parentheses do no harm */
     }
@@ -131,7 +131,7 @@ static void print_sum(ctune_emitter *e, const ctune_aff *aff) {
     }
 }
 
-void emit_index(ctune_emitter *e, const ctune_aff *aff, ctune_level level) {
+void emit_index(ctune_emitter *e, const ctune_aff *aff, emit_level level) {
     if (aff == NULL) {
         ctune_loops_fail(e->loops, CTUNE_EBUG, "emit: an index is missing");
         return;
@@ -193,7 +193,7 @@ static bool is_constant(ctune_emitter *e, const ctune_place *place, int d, int64
 }
 
 /* (i * n + j) * m + k over the first d indices. */
-static void print_linear(ctune_emitter *e, const ctune_place *place, int d, ctune_level level) {
+static void print_linear(ctune_emitter *e, const ctune_place *place, int d, emit_level level) {
     int64_t c;
     if (is_constant(e, place, d, &c)) {
         ctune_text_printf(e->out, c < 0 ? "(%lld)" : "%lld", (long long)c);
@@ -231,7 +231,7 @@ static void print_pattern(ctune_emitter *e, const char *pattern, const ctune_pla
             continue;
         }
         bool is_bracketed = p > pattern && p[-1] == '[' && p[2] == ']';
-        ctune_level level = is_bracketed ? CTUNE_LEVEL_ANY : CTUNE_LEVEL_PRIMARY;
+        emit_level level = is_bracketed ? CTUNE_LEVEL_ANY : CTUNE_LEVEL_PRIMARY;
         if (is_linear) {
             print_linear(e, place, place->n_idx, level);
         } else {

@@ -16,8 +16,8 @@ typedef struct value_row value_row;
 struct value_row {
     void (*print)(ctune_emitter *e, const ctune_value *v, const value_row *row);
     const char *token;
-    ctune_level level;       /* of the text, for scalars of types that C does not promote */
-    ctune_level left, right; /* least levels of the operands */
+    emit_level level;       /* of the text, for scalars of types that C does not promote */
+    emit_level left, right; /* least levels of the operands */
 };
 
 static void text(ctune_emitter *e, const char *bytes) {
@@ -108,7 +108,7 @@ static void print_const(ctune_emitter *e, const ctune_value *v, const value_row 
 }
 
 /* Only a literal's text needs no parentheses for sure. */
-static ctune_level const_level(const ctune_value *v) {
+static emit_level const_level(const ctune_value *v) {
     if (has_text(v)) {
         bool is_number = strchr("0123456789.", v->text[0]) != NULL && strchr(v->text, ' ') == NULL;
         return is_number ? CTUNE_LEVEL_PRIMARY : CTUNE_LEVEL_ANY;
@@ -145,8 +145,8 @@ static void print_load(ctune_emitter *e, const ctune_value *v, const value_row *
 
 static void print_operands(ctune_emitter *e, const ctune_value *v, const value_row *row,
                            const char *cast) {
-    ctune_level left = cast[0] != '\0' ? CTUNE_LEVEL_UNARY : row->left;
-    ctune_level right = cast[0] != '\0' ? CTUNE_LEVEL_UNARY : row->right;
+    emit_level left = cast[0] != '\0' ? CTUNE_LEVEL_UNARY : row->left;
+    emit_level right = cast[0] != '\0' ? CTUNE_LEVEL_UNARY : row->right;
     if (v->n_kids == 1) {
         text(e, row->token);
         text(e, cast);
@@ -188,7 +188,7 @@ static void print_compare(ctune_emitter *e, const ctune_value *v, const value_ro
     text(e, v->lanes > 1 ? ")" : "");
 }
 
-void emit_test(ctune_emitter *e, const ctune_value *v, ctune_level level) {
+void emit_test(ctune_emitter *e, const ctune_value *v, emit_level level) {
     bool is_truth = (v->op >= CTUNE_V_LT && v->op <= CTUNE_V_LNOT);
     if (is_truth) {
         emit_value(e, v, level);
@@ -271,7 +271,7 @@ static void print_extreme(ctune_emitter *e, const ctune_value *v, const value_ro
 
 /* ---- calls, vectors -------------------------------------------------------------------------- */
 
-static void print_list(ctune_emitter *e, const ctune_value *v, ctune_level level) {
+static void print_list(ctune_emitter *e, const ctune_value *v, emit_level level) {
     for (int i = 0; i < v->n_kids; i++) {
         text(e, i > 0 ? ", " : "");
         emit_value(e, v->kids[i], level);
@@ -375,7 +375,7 @@ static const value_row rows[CTUNE_N_VALUE_OPS] = {
 };
 #undef L
 
-static ctune_level level_of(const ctune_value *v) {
+static emit_level level_of(const ctune_value *v) {
     bool is_blend =
         v->lanes > 1 && (v->op == CTUNE_V_SELECT || v->op == CTUNE_V_MIN || v->op == CTUNE_V_MAX);
     bool is_mask = v->lanes > 1 && v->op >= CTUNE_V_LT && v->op <= CTUNE_V_NE;
@@ -415,7 +415,7 @@ static void print_rounded(ctune_emitter *e, const ctune_value *v, const value_ro
     text(e, ")");
 }
 
-void emit_value(ctune_emitter *e, const ctune_value *v, ctune_level level) {
+void emit_value(ctune_emitter *e, const ctune_value *v, emit_level level) {
     if (v == NULL) {
         ctune_loops_fail(e->loops, CTUNE_EBUG, "emit: a value is missing");
         return;

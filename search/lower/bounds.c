@@ -12,6 +12,7 @@ typedef struct row {
     int64_t *c;
     bool is_domain;
     int i_con;
+    int i_open; /* form of this loop; -1 */
 } row;
 
 typedef struct fm_system {
@@ -20,8 +21,9 @@ typedef struct fm_system {
     const ctune_open *open;
     int n_open;
     int n_y, n_cols;
-    int x_col[CTUNE_MAX_OPEN];   /* column of an open tile variable, -1 for point loops */
-    bool fixed[CTUNE_MAX_DEPTH]; /* y is scanned by an open point loop */
+    int n_vars;                                  /* columns of dims and tile variables */
+    int x_col[CTUNE_MAX_OPEN];                   /* column of a tile variable, -1 for point loops */
+    bool kept[CTUNE_MAX_DEPTH + CTUNE_MAX_OPEN]; /* column of an open loop, or the one wanted */
     int fixed_var[CTUNE_MAX_DEPTH];
     int n_rows;
     row rows[MAX_ROWS];
@@ -83,7 +85,7 @@ static row *row_new(fm_system *s) {
     row *r = &s->rows[s->n_rows];
     r->c = CTUNE_NEW_ARRAY(s->arena, int64_t, s->n_cols);
     r->is_domain = false;
-    r->i_con = -1;
+    r->i_con = r->i_open = -1;
     if (r->c == NULL) {
         s->failed = true;
         return NULL;
@@ -148,6 +150,49 @@ static bool row_add_terms(fm_system *s, row *r, const ctune_aff *aff) {
     return true;
 }
 
+/* Rows of an open tile: sign 1: form - x >= 0, -1: x + step - 1 - form >= 0. */
+static void add_tile(fm_system *s, int i, int sign) {
+    const ctune_open *o = &s->open[i];
+    row *r = row_new(s);
+    if (r == NULL) {
+        return;
+    }
+    if (o->n_form == 0) {
+        r->c[o->pos] = sign;
+    }
+    for (int t = 0; t < o->n_form; t++) {
+        r->c[o->term[t].of] += sign * o->term[t].coef;
+    }
+    r->i_open = o->n_form > 0 ? i : -1;
+    r->c[s->x_col[i]] = -sign;
+    r->c[s->n_cols - 1] = sign * o->shift + (sign < 0 ? o->step - 1 : 0);
+    row_settle(s);
+}
+
+/* w = sum of coef * x / step, over a common denominator, as two rows. */
+static void add_wave(fm_system *s, int i) {
+    const ctune_open *o = &s->open[i];
+    int64_t den = 1;
+    for (int t = 0; t < o->n_wave && !s->failed; t++) {
+        int64_t step = s->open[o->term[t].of].step;
+        s->failed = __builtin_mul_overflow(den / gcd64(den, step), step, &den);
+    }
+    for (int sign = 1; sign >= -1 && !s->failed; sign -= 2) {
+        row *r = row_new(s);
+        for (int t = 0; t < o->n_wave && r != NULL; t++) {
+            const ctune_open *x = &s->open[o->term[t].of];
+            int col = s->x_col[o->term[t].of] >= 0 ? s->x_col[o->term[t].of] : x->pos;
+            int64_t coef;
+            s->failed |= __builtin_mul_overflow(den / x->step, sign * o->term[t].coef, &coef);
+            r->c[col] += coef;
+        }
+        if (r != NULL) {
+            r->c[s->x_col[i]] = -sign * den;
+            row_settle(s);
+        }
+    }
+}
+
 static void system_fill(fm_system *s, const ctune_extra *extra, int n_extra) {
     for (int i = 0; i < s->stmt->n_cons && !s->failed; i++) {
         if (!ctune_bounds_is_plain(s->region, s->stmt->cons[i])) {
@@ -163,24 +208,12 @@ static void system_fill(fm_system *s, const ctune_extra *extra, int n_extra) {
         row_settle(s);
     }
     for (int i = 0; i < s->n_open && !s->failed; i++) {
-        if (s->x_col[i] < 0 || s->open[i].pos < 0) {
-            continue;
+        if (s->open[i].n_wave > 0) {
+            add_wave(s, i);
+        } else if (s->x_col[i] >= 0 && (s->open[i].pos >= 0 || s->open[i].n_form > 0)) {
+            add_tile(s, i, 1);
+            add_tile(s, i, -1);
         }
-        row *lo = row_new(s);
-        if (lo == NULL) {
-            return;
-        }
-        lo->c[s->open[i].pos] = 1;
-        lo->c[s->x_col[i]] = -1;
-        row_settle(s);
-        row *hi = row_new(s);
-        if (hi == NULL) {
-            return;
-        }
-        hi->c[s->open[i].pos] = -1;
-        hi->c[s->x_col[i]] = 1;
-        hi->c[s->n_cols - 1] = s->open[i].step - 1;
-        row_settle(s);
     }
     for (int i = 0; i < n_extra && !s->failed; i++) {
         int col = -1;
@@ -290,7 +323,10 @@ static void collect(fm_system *s, int pos, ctune_bounds *out) {
             }
             continue;
         }
-        ctune_bound b = {.den = a > 0 ? a : -a, .is_domain = r->is_domain, .i_con = r->i_con};
+        ctune_bound b = {.den = a > 0 ? a : -a,
+                         .is_domain = r->is_domain,
+                         .i_con = r->i_con,
+                         .i_open = r->i_open};
         b.aff = row_to_aff(s, r, pos, a > 0 ? -1 : 1);
         if (b.aff == NULL) {
             s->failed = true;
@@ -304,65 +340,75 @@ static void collect(fm_system *s, int pos, ctune_bounds *out) {
     }
 }
 
-ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena, const ctune_region *region,
-                               const ctune_stmt *stmt, const ctune_open *open, int n_open,
-                               const ctune_extra *extra, int n_extra, int pos, ctune_bounds *out) {
-    fm_system *s = calloc(1, sizeof *s);
-    if (s == NULL || n_open > CTUNE_MAX_OPEN) {
-        free(s);
-        return ctune_fail(ctx, s == NULL ? CTUNE_ENOMEM : CTUNE_EREFUSED, "too many loops");
-    }
-    s->region = region;
-    s->stmt = stmt;
-    s->open = open;
-    s->n_open = n_open;
-    s->arena = arena;
-    s->n_y = stmt->n_dims;
+/* Columns of the variables; which of them stay. */
+static void place_columns(fm_system *s) {
     int n_x = 0;
-    for (int i = 0; i < n_open; i++) {
+    for (int i = 0; i < s->n_open; i++) {
+        const ctune_open *o = &s->open[i];
         s->x_col[i] = -1;
-        if (open[i].pos >= 0 && open[i].step == 1) {
-            s->fixed[open[i].pos] = true;
-            s->fixed_var[open[i].pos] = open[i].var;
+        if (o->pos >= 0 && o->step == 1) {
+            if (o->var >= 0) {
+                s->kept[o->pos] = true;
+                s->fixed_var[o->pos] = o->var;
+            }
         } else {
             s->x_col[i] = s->n_y + n_x++;
+            s->kept[s->x_col[i]] = o->var >= 0;
         }
     }
-    s->n_cols = s->n_y + n_x + region->n_params + region->n_divs + 1;
+    s->n_vars = s->n_y + n_x;
+    s->n_cols = s->n_vars + s->region->n_params + s->region->n_divs + 1;
+}
+
+/* The cheapest column to project out: fewest products of lower and upper rows. -1: none is left. */
+static int cheapest(const fm_system *s, const bool *done) {
+    int best = -1;
+    long best_cost = 0;
+    for (int y = 0; y < s->n_vars; y++) {
+        long n_lo = 0, n_hi = 0;
+        if (s->kept[y] || done[y]) {
+            continue;
+        }
+        for (int i = 0; i < s->n_rows; i++) {
+            n_lo += s->rows[i].c[y] > 0;
+            n_hi += s->rows[i].c[y] < 0;
+        }
+        if (best < 0 || n_lo * n_hi < best_cost) {
+            best = y;
+            best_cost = n_lo * n_hi;
+        }
+    }
+    return best;
+}
+
+/* target: position of a dim, or, is_open, an index into open. */
+static void solve(fm_system *s, const ctune_extra *extra, int n_extra, bool is_open, int target,
+                  ctune_bounds *out) {
+    bool done[CTUNE_MAX_DEPTH + CTUNE_MAX_OPEN] = {false};
+    place_columns(s);
+    int wanted = is_open ? s->x_col[target] : target;
+    s->kept[wanted] = true;
     system_fill(s, extra, n_extra);
-    bool done[CTUNE_MAX_DEPTH] = {false};
-    for (int round = 0; round < s->n_y && !s->failed; round++) {
-        /* the cheapest dim first: fewest products of lower and upper rows */
-        int best = -1;
-        long best_cost = 0;
-        for (int y = 0; y < s->n_y; y++) {
-            if (y == pos || s->fixed[y] || done[y]) {
-                continue;
-            }
-            long n_lo = 0, n_hi = 0;
-            for (int i = 0; i < s->n_rows; i++) {
-                n_lo += s->rows[i].c[y] > 0;
-                n_hi += s->rows[i].c[y] < 0;
-            }
-            if (best < 0 || n_lo * n_hi < best_cost) {
-                best = y;
-                best_cost = n_lo * n_hi;
-            }
-        }
-        if (best < 0) {
-            break;
-        }
-        done[best] = true;
-        eliminate(s, best);
+    for (int y = cheapest(s, done); y >= 0 && !s->failed; y = cheapest(s, done)) {
+        done[y] = true;
+        eliminate(s, y);
     }
     if (!s->failed) {
-        collect(s, pos, out);
+        collect(s, wanted, out);
     }
-    bool failed = s->failed;
+}
+
+static ctune_status find(ctune_ctx *ctx, fm_system *s, int n_open, const ctune_extra *extra,
+                         int n_extra, bool is_open, int target, ctune_bounds *out) {
+    if (s == NULL || n_open > CTUNE_MAX_OPEN) {
+        return ctune_fail(ctx, s == NULL ? CTUNE_ENOMEM : CTUNE_EREFUSED, "too many loops");
+    }
+    s->n_open = n_open;
+    s->n_y = s->stmt->n_dims;
+    solve(s, extra, n_extra, is_open, target, out);
     out->is_inexact = s->is_inexact;
-    free(s);
-    if (failed) {
-        return ctune_arena_has_failed(arena)
+    if (s->failed) {
+        return ctune_arena_has_failed(s->arena)
                    ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
                    : ctune_fail(ctx, CTUNE_EREFUSED, "loop bounds too complex to lower");
     }
@@ -370,4 +416,35 @@ ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena, const ctune_r
         return ctune_fail(ctx, CTUNE_EREFUSED, "a loop has no finite bounds");
     }
     return CTUNE_OK;
+}
+
+static fm_system *system_new(ctune_arena *arena, const ctune_region *region, const ctune_stmt *stmt,
+                             const ctune_open *open) {
+    fm_system *s = calloc(1, sizeof *s);
+    if (s != NULL) {
+        s->arena = arena;
+        s->region = region;
+        s->stmt = stmt;
+        s->open = open;
+    }
+    return s;
+}
+
+ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena, const ctune_region *region,
+                               const ctune_stmt *stmt, const ctune_open *open, int n_open,
+                               const ctune_extra *extra, int n_extra, int pos, ctune_bounds *out) {
+    fm_system *s = system_new(arena, region, stmt, open);
+    ctune_status status = find(ctx, s, n_open, extra, n_extra, false, pos, out);
+    free(s);
+    return status;
+}
+
+ctune_status ctune_bounds_find_open(ctune_ctx *ctx, ctune_arena *arena, const ctune_region *region,
+                                    const ctune_stmt *stmt, const ctune_open *open, int n_open,
+                                    const ctune_extra *extra, int n_extra, int target,
+                                    ctune_bounds *out) {
+    fm_system *s = system_new(arena, region, stmt, open);
+    ctune_status status = find(ctx, s, n_open, extra, n_extra, true, target, out);
+    free(s);
+    return status;
 }

@@ -8,6 +8,9 @@
  * loses a point, and each constraint of the domain is enforced exactly by the innermost point loop
  * among its dims. (Banerjee 1993; Ancourt and Irigoin 1991.)
  *
+ * Loops over sums are tiles of an affine form instead of one dim; a wave ties the tile variables of
+ * other loops, which may not be open yet and are then projected out like dims.
+ *
  * Variables (lvars) are the loop variables of the lowered program; affs use TERM_AXIS ids for them.
  */
 #ifndef CTUNE_SEARCH_LOWER_BOUNDS_H
@@ -15,14 +18,23 @@
 
 #include "search/deps/tree.h"
 
-enum { CTUNE_MAX_OPEN = 64 };
+enum { CTUNE_MAX_OPEN = 64, CTUNE_OPEN_TERMS = 8 };
+
+typedef struct ctune_open_term {
+    int of; /* form: position in stmt->dims; wave: index into open[] */
+    int64_t coef;
+} ctune_open_term;
 
 /* A loop that is already open: variable `var` scans dim position `pos` of the statement; step 1 =
- * the dim itself. */
+ * the dim itself. Or it is over a sum (pos -1): var <= form + shift <= var + step - 1, or, a wave,
+ * var = sum of coef * open[of].var / open[of].step. Neither: a helper variable. */
 typedef struct ctune_open {
-    int var; /* lvar */
-    int pos; /* position in stmt->dims */
+    int var; /* lvar; -1: the loop is not open, its variable any that fits */
+    int pos; /* position in stmt->dims, -1 */
     int64_t step;
+    int n_form, n_wave; /* at most one of them is not 0 */
+    ctune_open_term term[CTUNE_OPEN_TERMS];
+    int64_t shift;
 } ctune_open;
 
 /* One bound: value `aff` / den, rounded up (lower) or down (upper, inclusive). */
@@ -31,6 +43,7 @@ typedef struct ctune_bound {
     int64_t den;          /* > 0 */
     bool is_domain;       /* stands in the statement's domain, not derived by elimination */
     int i_con;            /* index into stmt->cons when is_domain, else -1 */
+    int i_open;           /* the loop over a form that asks for it, else -1 */
 } ctune_bound;
 
 typedef struct ctune_bounds {
@@ -60,5 +73,12 @@ CTUNE_MUST_USE ctune_status ctune_bounds_find(ctune_ctx *ctx, ctune_arena *arena
                                               const ctune_open *open, int n_open,
                                               const ctune_extra *extra, int n_extra, int pos,
                                               ctune_bounds *out);
+
+/* Bounds of the variable of open[target], which is not open itself (var -1) and no point loop. */
+CTUNE_MUST_USE ctune_status ctune_bounds_find_open(ctune_ctx *ctx, ctune_arena *arena,
+                                                   const ctune_region *region,
+                                                   const ctune_stmt *stmt, const ctune_open *open,
+                                                   int n_open, const ctune_extra *extra,
+                                                   int n_extra, int target, ctune_bounds *out);
 
 #endif

@@ -91,13 +91,27 @@ int lower_heap_buffer(lowerer *w, const char *hint, ctune_type type, bool per_th
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-/* After loop `node` over dim was opened with limits lo, hi: which domain constraints of stmt hold
- * by them, which wait. */
+/* Does a row of stmt hold by the limit (of the hull over several statements)? */
+static bool is_held(const lower_limit *limit, const ctune_bound *row) {
+    for (int k = 0; k < limit->n && limit->n_groups <= 1; k++) {
+        if (lower_is_parallel_row(&limit->bound[k], row)) {
+            int64_t have = limit->bound[k].aff->c0, want = row->aff->c0;
+            if (limit->is_max ? have >= want : have <= want) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* After a loop over dim was opened with limits lo, hi: which domain constraints of stmt hold by
+ * them, which wait; and likewise which loops over sums. */
 static ctune_status note_constraints(lowerer *w, int stmt, int dim, const lower_limit *lo,
                                      const lower_limit *hi) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
+    int tile_node[CTUNE_MAX_OPEN];
     ctune_bounds b;
-    ctune_status status = lower_bounds_raw(w, stmt, dim, &b);
+    ctune_status status = lower_bounds_rows(w, stmt, dim, &b, tile_node);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -106,17 +120,15 @@ static ctune_status note_constraints(lowerer *w, int stmt, int dim, const lower_
         int n = side == 0 ? b.n_lower : b.n_upper;
         for (int i = 0; i < n; i++) {
             const ctune_bound *row = side == 0 ? &b.lower[i] : &b.upper[i];
-            if (!row->is_domain || row->i_con < 0 || row->i_con >= s->n_cons) {
-                continue;
-            }
-            bool holds = false;
-            for (int k = 0; k < limit->n && limit->n_groups <= 1; k++) {
-                if (lower_is_parallel_row(&limit->bound[k], row)) {
-                    int64_t have = limit->bound[k].aff->c0, want = row->aff->c0;
-                    holds |= side == 0 ? have >= want : have <= want;
+            bool is_con = row->is_domain && row->i_con >= 0 && row->i_con < s->n_cons;
+            if ((is_con || row->i_open >= 0) && !is_held(limit, row)) {
+                if (is_con) {
+                    w->pending[stmt][row->i_con] = true;
+                }
+                if (row->i_open >= 0) {
+                    w->pending_tile[stmt][tile_node[row->i_open]] = true;
                 }
             }
-            w->pending[stmt][row->i_con] |= !holds;
         }
     }
     return CTUNE_OK;
@@ -136,26 +148,67 @@ static bool is_decidable(const lowerer *w, int stmt, const lower_env *env, const
     return true;
 }
 
+/* A form over the dims of stmt, all open, at their values. */
+static const ctune_aff *at_values(lowerer *w, int stmt, const lower_env *env,
+                                  const ctune_aff *form) {
+    const ctune_stmt *s = &w->tree->stmts[stmt];
+    const ctune_aff *sum = ctune_aff_const(w->arena, form->c0);
+    for (int t = 0; t < form->n_terms; t++) {
+        const ctune_term *term = &form->terms[t];
+        const ctune_aff *part = ctune_aff_term(w->arena, term->kind, term->id, 1);
+        part = term->kind == CTUNE_TERM_AXIS ? env->val[lower_pos(s, term->id)]
+                                             : lower_row_aff(w, part);
+        sum = ctune_aff_add(w->arena, sum, ctune_aff_scale(w->arena, part, term->coef));
+    }
+    return sum;
+}
+
+/* What a loop over a sum adds up for stmt. */
+static const ctune_aff *sum_of(lowerer *w, int stmt, int node) {
+    const ctune_sum *sum = ctune_nest_sum(w->nest, node);
+    const ctune_aff *aff = ctune_aff_const(w->arena, 0);
+    for (int t = 0; t < sum->n; t++) {
+        const ctune_sum_term *term = &sum->term[t];
+        if (term->kind == CTUNE_SUM_STMT && term->of == stmt) {
+            aff = ctune_aff_add_const(w->arena, aff, term->coef);
+        } else if (term->kind == CTUNE_SUM_DIM && lower_pos(&w->tree->stmts[stmt], term->of) >= 0) {
+            aff = ctune_aff_add(w->arena, aff,
+                                ctune_aff_term(w->arena, CTUNE_TERM_AXIS, term->of, term->coef));
+        }
+    }
+    return aff;
+}
+
+/* x <= sum <= x + step - 1 for the loops over sums that stmt waits for. */
+static int pending_tiles(lowerer *w, int stmt, const lower_env *env, const ctune_aff **conds) {
+    int n = 0;
+    for (int node = 1; node < w->nest->n_nodes; node++) {
+        const ctune_aff *sum = w->pending_tile[stmt][node] ? sum_of(w, stmt, node) : NULL;
+        if (sum == NULL || !is_decidable(w, stmt, env, sum)) {
+            continue;
+        }
+        const ctune_aff *x = ctune_loops_var_aff(w->loops, w->node_var[node], 1, 0);
+        const ctune_aff *off = ctune_aff_sub(w->arena, at_values(w, stmt, env, sum), x);
+        const ctune_aff *left = ctune_aff_scale(w->arena, off, -1);
+        conds[n++] = off;
+        conds[n++] = ctune_aff_add_const(w->arena, left, w->nest->node[node].step - 1);
+        w->pending_tile[stmt][node] = false;
+    }
+    return n;
+}
+
 /* Wrap into an IF what stmt still waits for and can be checked now; returns where to put its code.
  */
 static ctune_lnode *open_guard(lowerer *w, int stmt, ctune_lnode *into) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
-    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, s->n_cons + 1);
+    const ctune_aff **conds =
+        CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, s->n_cons + 2 * CTUNE_NEST_NODES);
     lower_env env;
-    int n = 0;
     lower_env_get(w, stmt, &env);
+    int n = conds != NULL ? pending_tiles(w, stmt, &env, conds) : 0;
     for (int i = 0; conds != NULL && i < s->n_cons; i++) {
         if (w->pending[stmt][i] && is_decidable(w, stmt, &env, s->cons[i])) {
-            conds[n] = ctune_aff_const(w->arena, s->cons[i]->c0);
-            for (int t = 0; t < s->cons[i]->n_terms; t++) {
-                const ctune_term *term = &s->cons[i]->terms[t];
-                const ctune_aff *part = ctune_aff_term(w->arena, term->kind, term->id, 1);
-                part = term->kind == CTUNE_TERM_AXIS ? env.val[lower_pos(s, term->id)]
-                                                     : lower_row_aff(w, part);
-                conds[n] =
-                    ctune_aff_add(w->arena, conds[n], ctune_aff_scale(w->arena, part, term->coef));
-            }
-            n++;
+            conds[n++] = at_values(w, stmt, &env, s->cons[i]);
             w->pending[stmt][i] = false;
         }
     }
@@ -265,7 +318,7 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop) {
     } else if (w->parallel_node == node) {
         loop->ann = CTUNE_LANN_PARALLEL;
         ctune_lnode *inner = collapse(w, node, loop);
-        loop->is_dynamic = is_uneven(w, node, nn->dim);
+        loop->is_dynamic = nn->sum >= 0 || is_uneven(w, node, nn->dim);
         for (int i = 0; i < w->n_thread_buffers; i++) {
             ctune_lnode_prepend(inner, ctune_lnode_decl(w->loops, w->thread_buffer[i]));
         }
@@ -310,16 +363,57 @@ ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
     return CTUNE_OK;
 }
 
-static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
+/* Statements under a loop that run in it on their own account. */
+static int loop_stmts(const lowerer *w, int node, int *out) {
+    int all[CTUNE_MAX_STMTS], n = 0;
+    int n_all = lower_stmts_under(w, node, all);
+    for (int i = 0; i < n_all; i++) {
+        lower_scope scope = lower_scope_of(w, all[i]);
+        if (lower_scope_owner(w, &scope, node) >= 0) {
+            out[n++] = all[i];
+        }
+    }
+    return n;
+}
+
+/* The first multiple of the step from lo on. */
+static const ctune_aff *align_to_grid(lowerer *w, const ctune_aff *lo, int64_t step) {
+    return ctune_aff_scale(w->arena, ctune_loops_ceil(w->loops, lo, step), step);
+}
+
+/* Remember what the loop starts from, for the levels inside it. */
+static void open_level(lowerer *w, int node, int var, const lower_limit *lo, bool is_aligned) {
+    const ctune_nnode *nn = &w->nest->node[node];
+    lower_push(w, var, nn->sum >= 0 ? -1 : nn->dim, nn->step, node);
+    for (int i = 0; i < w->n_open - 1 && w->n_open <= CTUNE_MAX_OPEN; i++) {
+        if (nn->sum < 0 && w->open[i].dim == nn->dim && !is_aligned &&
+            lower_limit_is_var(lo, w->open[i].var)) {
+            w->open[w->n_open - 1].start_var = w->open[i].var;
+        }
+    }
+}
+
+static ctune_status find_limits(lowerer *w, int node, bool is_grid, lower_limit *lo,
+                                lower_limit *hi) {
     const ctune_nnode *nn = &w->nest->node[node];
     int stmts[CTUNE_MAX_STMTS];
-    int n = lower_stmts_under(w, node, stmts);
-    lower_limit lo, hi;
-    ctune_status status = lower_bounds_hull(w, stmts, n, nn->dim, &lo, &hi);
+    int n = loop_stmts(w, node, stmts);
+    if (nn->sum >= 0 || is_grid) {
+        return lower_bounds_node(w, stmts, n, node, lo, hi);
+    }
+    ctune_status status = lower_bounds_hull(w, stmts, n, nn->dim, lo, hi);
     for (int i = 0; i < n && nn->step == 1 && status == CTUNE_OK; i++) {
         /* before rows are dropped that outer levels imply */
-        status = note_constraints(w, stmts[i], nn->dim, &lo, &hi);
+        status = note_constraints(w, stmts[i], nn->dim, lo, hi);
     }
+    return status;
+}
+
+static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
+    const ctune_nnode *nn = &w->nest->node[node];
+    bool is_grid = nn->step > 1 && ctune_nest_is_aligned(w->nest, node);
+    lower_limit lo, hi;
+    ctune_status status = find_limits(w, node, is_grid, &lo, &hi);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -329,7 +423,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         return lower_fail(w);
     }
     memcpy(full_lo.bound, lo.bound, (size_t)lo.n * sizeof(ctune_bound));
-    if (lo.n_groups <= 1 && hi.n_groups <= 1) {
+    if (lo.n_groups <= 1 && hi.n_groups <= 1 && nn->sum < 0 && !is_grid) {
         lower_simplify(w, nn->dim, &lo, &hi);
     }
     int var = ctune_loops_index_var(w->loops, nn->name);
@@ -337,8 +431,10 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     if (loop == NULL) {
         return ctune_loops_status(w->loops);
     }
-    bool is_aligned = false;
-    if (nn->step > 1) {
+    bool is_aligned = is_grid;
+    if (is_grid) {
+        loop->lo = align_to_grid(w, loop->lo, nn->step);
+    } else if (nn->step > 1 && nn->sum < 0) {
         loop->lo = align_to_packs(w, node, var, loop->lo, &is_aligned);
     }
     if (nn->ann == CTUNE_ANN_PARALLEL && w->options->openmp && w->parallel_node < 0) {
@@ -353,12 +449,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         full_lo.n = 0;
     }
     w->node_lo[node] = full_lo;
-    lower_push(w, var, nn->dim, nn->step, node);
-    for (int i = 0; i < w->n_open - 1 && w->n_open <= CTUNE_MAX_OPEN; i++) {
-        if (w->open[i].dim == nn->dim && !is_aligned && lower_limit_is_var(&lo, w->open[i].var)) {
-            w->open[w->n_open - 1].start_var = w->open[i].var;
-        }
-    }
+    open_level(w, node, var, &lo, is_aligned);
     status = lower_children(w, node, loop);
     lower_pop(w);
     w->node_var[node] = -1;
@@ -426,7 +517,10 @@ static ctune_status lower_program(lowerer *w) {
     if (!make_tables(w)) {
         return lower_fail(w);
     }
-    ctune_status status = lower_temps(w);
+    ctune_status status = lower_join_placed(w);
+    if (status == CTUNE_OK) {
+        status = lower_temps(w);
+    }
     if (status == CTUNE_OK) {
         lower_scalars(w, w->loops->root);
         status = lower_children(w, 0, w->loops->root);

@@ -7,6 +7,7 @@
 
 #include "search/lower/bounds.h"
 #include "search/lower/lower.h"
+#include "search/schedule/nest_ops.h"
 
 enum {
     LOWER_MAX_TILE = 4,
@@ -18,7 +19,8 @@ enum {
 /* An open loop or helper variable, outermost first. */
 typedef struct lower_open {
     int var;
-    int dim; /* of the tree; -1: a helper variable of `extra` constraints */
+    int dim; /* of the tree; -1: a loop over a sum (node >= 0), or a helper variable of `extra`
+                constraints */
     int64_t step;
     int node;      /* nest node, -1 for loops that the nest does not have */
     int start_var; /* variable from whose value the loop starts, exactly; -1 */
@@ -53,6 +55,14 @@ typedef struct lower_env {
     const ctune_aff *val[CTUNE_MAX_DEPTH]; /* [stmt->n_dims] */
 } lower_env;
 
+/* What bounds of loops are found over: a statement, or a placed statement joined with one that
+ * reads it: both their dims and constraints, and that the element read is the element written. */
+typedef struct lower_scope {
+    const ctune_stmt *stmt;
+    int n;                       /* statements joined, the placed one first */
+    int member[CTUNE_MAX_DEPTH]; /* [n] */
+} lower_scope;
+
 /* How a read (or the subexpression widened from it) is found in a packed buffer:
  * [panel of the tiled dim][other dims, outermost first][element of the panel]. */
 typedef struct lower_packed {
@@ -86,8 +96,11 @@ typedef struct lowerer {
     lower_limit node_lo[CTUNE_NEST_NODES]; /* all that its lower limit implies; n = 0 when it starts
                                               lower */
     bool pending[CTUNE_MAX_STMTS][LOWER_MAX_CONS]; /* to be checked by an IF before the statement */
-    bool no_register;     /* lower register tiles as plain loops (prologues) */
-    int parallel_node;    /* nest node of the open outermost PARALLEL loop, -1 */
+    bool pending_tile[CTUNE_MAX_STMTS][CTUNE_NEST_NODES]; /* the same for loops over sums */
+    int n_joined[CTUNE_MAX_STMTS];        /* placed statements: ways to be read; others: 0 */
+    lower_scope *joined[CTUNE_MAX_STMTS]; /* [n_joined] */
+    bool no_register;                     /* lower register tiles as plain loops (prologues) */
+    int parallel_node;                    /* nest node of the open outermost PARALLEL loop, -1 */
     int n_thread_buffers; /* THREAD buffers of that loop, to be declared in its body */
     int thread_buffer[LOWER_MAX_THREAD_BUFFERS];
     lower_packed *packed[CTUNE_NEST_CACHES]; /* by cache of the nest; NULL: a register cache or
@@ -167,6 +180,15 @@ ctune_status lower_bounds(lowerer *w, int stmt, int dim, lower_limit *lo, lower_
 ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, lower_limit *lo,
                                lower_limit *hi);
 ctune_status lower_bounds_raw(lowerer *w, int stmt, int dim, ctune_bounds *out);
+/* The same, tile_node [CTUNE_MAX_OPEN]: the loop over a sum that each i_open of the rows is. */
+ctune_status lower_bounds_rows(lowerer *w, int stmt, int dim, ctune_bounds *out, int *tile_node);
+/* Hull of the values of a loop over a sum, or of one whose tiles lie on the multiples of its step.
+ */
+ctune_status lower_bounds_node(lowerer *w, const int *stmts, int n, int node, lower_limit *lo,
+                               lower_limit *hi);
+lower_scope lower_scope_of(const lowerer *w, int stmt);
+/* The statement of the scope that runs inside loop `node` on its own account; -1. */
+int lower_scope_owner(const lowerer *w, const lower_scope *scope, int node);
 void lower_simplify(lowerer *w, int dim, lower_limit *lo, lower_limit *hi);
 bool lower_is_parallel_row(const ctune_bound *a, const ctune_bound *b);
 /* Value of a limit plus add, as an index. */
@@ -222,6 +244,12 @@ void lower_core(lowerer *w, const lower_block *b, const lower_inner *inner, int 
 ctune_lnode *lower_points(lowerer *w, const lower_block *b, ctune_lann ann, int *point,
                           ctune_lnode *into);
 bool lower_reads_dim(const lowerer *w, const ctune_stmt *s, const ctune_access *access, int dim);
+
+/* ---- placed.c
+ * ------------------------------------------------------------------------------------------------------
+ */
+/* Fills joined for all placed statements. */
+ctune_status lower_join_placed(lowerer *w);
 
 /* ---- pack.c, temps.c
  * ---------------------------------------------------------------------------------------------- */

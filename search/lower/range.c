@@ -9,32 +9,179 @@
 
 #include <string.h>
 
-ctune_status lower_bounds_raw(lowerer *w, int stmt, int dim, ctune_bounds *out) {
-    const ctune_stmt *s = &w->tree->stmts[stmt];
-    ctune_open open[CTUNE_MAX_OPEN];
-    ctune_extra extra[LOWER_MAX_EXTRA];
-    int n = 0, n_extra = 0;
-    if (w->n_open > CTUNE_MAX_OPEN) {
-        return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "too many nested loops");
-    }
-    for (int i = 0; i < w->n_open; i++) {
-        int pos = w->open[i].dim < 0 ? -1 : lower_pos(s, w->open[i].dim);
-        if (pos < 0 && w->open[i].dim >= 0) {
-            continue;
+/* ---- the system of a statement --------------------------------------------------------------- */
+
+lower_scope lower_scope_of(const lowerer *w, int stmt) {
+    return (lower_scope){.stmt = &w->tree->stmts[stmt], .n = 1, .member = {stmt}};
+}
+
+int lower_scope_owner(const lowerer *w, const lower_scope *scope, int node) {
+    for (int m = 0; m < scope->n; m++) {
+        int own = ctune_nest_find_stmt(w->nest, scope->member[m]);
+        int place = w->nest->node[own].placed;
+        if (lower_is_ancestor(w, node, own) &&
+            (place < 0 || (node != place && lower_is_ancestor(w, place, node)))) {
+            return scope->member[m];
         }
-        open[n++] = (ctune_open){.var = w->open[i].var, .pos = pos, .step = w->open[i].step};
     }
+    return -1;
+}
+
+/* Open loops as bounds.c sees them, and which node each is. */
+typedef struct opens {
+    lowerer *w;
+    const lower_scope *scope;
+    int n;
+    bool is_full;
+    ctune_open open[CTUNE_MAX_OPEN];
+    int node[CTUNE_MAX_OPEN];
+} opens;
+
+static ctune_open *add_open(opens *o, int var, int node, int64_t step) {
+    if (o->n == CTUNE_MAX_OPEN) {
+        o->is_full = true;
+        return &o->open[0];
+    }
+    o->node[o->n] = node;
+    o->open[o->n] = (ctune_open){.var = var, .pos = -1, .step = step};
+    return &o->open[o->n++];
+}
+
+/* A tile loop over a sum, for the statement of the scope that it holds. */
+static void add_form(opens *o, int var, int node) {
+    const ctune_sum *sum = ctune_nest_sum(o->w->nest, node);
+    int owner = lower_scope_owner(o->w, o->scope, node);
+    if (owner < 0) {
+        return;
+    }
+    ctune_open *open = add_open(o, var, node, o->w->nest->node[node].step);
+    for (int t = 0; t < sum->n; t++) {
+        const ctune_sum_term *term = &sum->term[t];
+        int pos = term->kind == CTUNE_SUM_DIM && lower_pos(&o->w->tree->stmts[owner], term->of) >= 0
+                      ? lower_pos(o->scope->stmt, term->of)
+                      : -1;
+        if (pos >= 0) {
+            open->term[open->n_form++] = (ctune_open_term){pos, term->coef};
+        } else if (term->kind == CTUNE_SUM_STMT && term->of == owner) {
+            open->shift += term->coef;
+        }
+    }
+}
+
+static int index_of_node(const opens *o, int node) {
+    for (int i = 0; i < o->n; i++) {
+        if (o->node[i] == node) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* A loop that is not open; its index, -1 when the scope is not in it. */
+static int add_closed(opens *o, int node) {
+    const ctune_nnode *nn = &o->w->nest->node[node];
+    int at = index_of_node(o, node);
+    if (at >= 0) {
+        return at;
+    }
+    if (nn->sum >= 0) {
+        add_form(o, -1, node);
+        return index_of_node(o, node);
+    }
+    int pos = lower_pos(o->scope->stmt, nn->dim);
+    if (pos >= 0) {
+        add_open(o, -1, node, nn->step)->pos = pos;
+    }
+    return pos >= 0 ? o->n - 1 : -1;
+}
+
+static void add_wave(opens *o, int var, int node) {
+    const ctune_sum *sum = ctune_nest_sum(o->w->nest, node);
+    int index[CTUNE_SUM_TERMS];
+    for (int t = 0; t < sum->n; t++) {
+        index[t] = add_closed(o, sum->term[t].of);
+        if (index[t] < 0) {
+            return;
+        }
+    }
+    ctune_open *open = add_open(o, var, node, 1);
+    for (int t = 0; t < sum->n; t++) {
+        open->term[open->n_wave++] = (ctune_open_term){index[t], sum->term[t].coef};
+    }
+}
+
+static void add_opens(opens *o) {
+    const lowerer *w = o->w;
+    for (int i = 0; i < w->n_open && i < CTUNE_MAX_OPEN; i++) {
+        const lower_open *l = &w->open[i];
+        const ctune_sum *sum = l->dim < 0 && l->node >= 0 ? ctune_nest_sum(w->nest, l->node) : NULL;
+        int pos = l->dim < 0 ? -1 : lower_pos(o->scope->stmt, l->dim);
+        if (sum != NULL && !ctune_sum_is_wave(sum)) {
+            add_form(o, l->var, l->node);
+        } else if (sum == NULL && (pos >= 0 || l->dim < 0)) {
+            add_open(o, l->var, l->node, l->step)->pos = pos;
+        }
+    }
+    for (int i = 0; i < w->n_open && i < CTUNE_MAX_OPEN; i++) {
+        const lower_open *l = &w->open[i];
+        if (l->dim < 0 && l->node >= 0 && ctune_sum_is_wave(ctune_nest_sum(w->nest, l->node))) {
+            add_wave(o, l->var, l->node);
+        }
+    }
+}
+
+static int list_extra(const lowerer *w, const ctune_stmt *s, ctune_extra *extra) {
+    int n = 0;
     for (int i = 0; i < w->n_extra; i++) {
         int pos = lower_pos(s, w->extra[i].dim);
         if (pos >= 0) {
-            extra[n_extra++] = (ctune_extra){.pos = pos,
-                                             .var = w->extra[i].var,
-                                             .c = w->extra[i].c,
-                                             .is_lower = w->extra[i].is_lower};
+            extra[n++] = (ctune_extra){.pos = pos,
+                                       .var = w->extra[i].var,
+                                       .c = w->extra[i].c,
+                                       .is_lower = w->extra[i].is_lower};
         }
     }
-    return ctune_bounds_find(w->ctx, w->arena, w->region, s, open, n, extra, n_extra,
-                             lower_pos(s, dim), out);
+    return n;
+}
+
+/* Bounds of what loop `node` asks of the scope: of its own variable when it is a sum or its tiles
+ * lie on a grid (wants_var), else of its dim. node < 0: of `dim`. tile_node (may be NULL):
+ * which node each i_open of the rows is. */
+static ctune_status scope_bounds(lowerer *w, const lower_scope *scope, int node, int dim,
+                                 ctune_bounds *out, int *tile_node) {
+    ctune_extra extra[LOWER_MAX_EXTRA];
+    opens o = {.w = w, .scope = scope};
+    int target = -1;
+    add_opens(&o);
+    if (node >= 0) {
+        if (ctune_sum_is_wave(ctune_nest_sum(w->nest, node))) {
+            add_wave(&o, -1, node);
+        } else {
+            add_closed(&o, node);
+        }
+        target = index_of_node(&o, node);
+    }
+    if (w->n_open > CTUNE_MAX_OPEN || o.is_full) {
+        return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "too many nested loops");
+    }
+    if (tile_node != NULL) {
+        memcpy(tile_node, o.node, sizeof o.node);
+    }
+    int n_extra = list_extra(w, scope->stmt, extra);
+    return node >= 0 ? ctune_bounds_find_open(w->ctx, w->arena, w->region, scope->stmt, o.open, o.n,
+                                              extra, n_extra, target, out)
+                     : ctune_bounds_find(w->ctx, w->arena, w->region, scope->stmt, o.open, o.n,
+                                         extra, n_extra, lower_pos(scope->stmt, dim), out);
+}
+
+ctune_status lower_bounds_raw(lowerer *w, int stmt, int dim, ctune_bounds *out) {
+    lower_scope scope = lower_scope_of(w, stmt);
+    return scope_bounds(w, &scope, -1, dim, out, NULL);
+}
+
+ctune_status lower_bounds_rows(lowerer *w, int stmt, int dim, ctune_bounds *out, int *tile_node) {
+    lower_scope scope = lower_scope_of(w, stmt);
+    return scope_bounds(w, &scope, -1, dim, out, tile_node);
 }
 
 bool lower_is_parallel_row(const ctune_bound *a, const ctune_bound *b) {
@@ -170,8 +317,8 @@ static ctune_bound *copy_rows(lowerer *w, const ctune_bound *rows, int n) {
     return copy;
 }
 
-ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, lower_limit *lo,
-                               lower_limit *hi) {
+static ctune_status hull_of(lowerer *w, const lower_scope *scope, int n, int node, int dim,
+                            lower_limit *lo, lower_limit *hi) {
     ctune_bounds *each = CTUNE_NEW_ARRAY(w->arena, ctune_bounds, n);
     ctune_bounds *copy = CTUNE_NEW_ARRAY(w->arena, ctune_bounds, n);
     ctune_bounds all;
@@ -179,7 +326,7 @@ ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, low
         return lower_fail(w);
     }
     for (int i = 0; i < n; i++) {
-        ctune_status status = lower_bounds_raw(w, stmts[i], dim, &each[i]);
+        ctune_status status = scope_bounds(w, &scope[i], node, dim, &each[i], NULL);
         if (status != CTUNE_OK) {
             return status;
         }
@@ -204,6 +351,39 @@ ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, low
         hi->is_inexact |= each[i].is_inexact;
     }
     return CTUNE_OK;
+}
+
+/* The scopes of statements: of a placed one, one for each way in which it is read. */
+static lower_scope *list_scopes(lowerer *w, const int *stmts, int n, int *n_scopes) {
+    int total = 0;
+    for (int i = 0; i < n; i++) {
+        total += w->n_joined[stmts[i]] > 0 ? w->n_joined[stmts[i]] : 1;
+    }
+    lower_scope *scopes = CTUNE_NEW_ARRAY(w->arena, lower_scope, total);
+    *n_scopes = 0;
+    for (int i = 0; scopes != NULL && i < n; i++) {
+        for (int k = 0; k < w->n_joined[stmts[i]]; k++) {
+            scopes[(*n_scopes)++] = w->joined[stmts[i]][k];
+        }
+        if (w->n_joined[stmts[i]] == 0) {
+            scopes[(*n_scopes)++] = lower_scope_of(w, stmts[i]);
+        }
+    }
+    return scopes;
+}
+
+ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, lower_limit *lo,
+                               lower_limit *hi) {
+    int n_scopes;
+    lower_scope *scopes = list_scopes(w, stmts, n, &n_scopes);
+    return scopes == NULL ? lower_fail(w) : hull_of(w, scopes, n_scopes, -1, dim, lo, hi);
+}
+
+ctune_status lower_bounds_node(lowerer *w, const int *stmts, int n, int node, lower_limit *lo,
+                               lower_limit *hi) {
+    int n_scopes;
+    lower_scope *scopes = list_scopes(w, stmts, n, &n_scopes);
+    return scopes == NULL ? lower_fail(w) : hull_of(w, scopes, n_scopes, node, -1, lo, hi);
 }
 
 ctune_status lower_bounds(lowerer *w, int stmt, int dim, lower_limit *lo, lower_limit *hi) {

@@ -71,11 +71,50 @@ static int dim_of_index(const lowerer *w, const temp_use *use, int i, int idx) {
     return -1;
 }
 
+static bool is_index_dim(const lowerer *w, const temp_use *use, int dim) {
+    for (int idx = 0; idx < use->access[0]->n_idx; idx++) {
+        bool is_index = true;
+        for (int i = 0; i < use->n && is_index; i++) {
+            is_index = dim_of_index(w, use, i, idx) == dim;
+        }
+        if (is_index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Do different iterations of the node touch different elements? Of a sum: all dims in it are
+ * indices. */
+static bool is_index_loop(const lowerer *w, const temp_use *use, int node) {
+    const ctune_sum *sum =
+        w->nest->node[node].kind == CTUNE_NN_LOOP ? ctune_nest_sum(w->nest, node) : NULL;
+    if (sum == NULL) {
+        return w->nest->node[node].kind != CTUNE_NN_LOOP ||
+               is_index_dim(w, use, w->nest->node[node].dim);
+    }
+    for (int t = 0; t < sum->n; t++) {
+        const ctune_sum_term *term = &sum->term[t];
+        if ((term->kind == CTUNE_SUM_DIM && !is_index_dim(w, use, term->of)) ||
+            (term->kind == CTUNE_SUM_LOOP && !is_index_loop(w, use, term->of))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /*
  * Deepest loop (or root) around all uses and under loops of the tensor's own indices only: a loop
  * over another dim comes back to the same element, which must live on outside it.
  */
 static int find_scope(const lowerer *w, const temp_use *use) {
+    for (int i = 0; i < use->n; i++) { /* written anew in each iteration of its place */
+        int s = use->stmt[i];
+        if (w->nest->node[use->node[i]].placed >= 0 &&
+            &w->region->stages[w->tree->stmts[s].stage].target == use->access[i]) {
+            return w->nest->node[use->node[i]].placed;
+        }
+    }
     int scope = w->nest->node[use->node[0]].parent;
     while (scope > 0) {
         bool holds_all = true;
@@ -89,13 +128,7 @@ static int find_scope(const lowerer *w, const temp_use *use) {
     }
     scope = scope < 0 ? 0 : scope;
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
-        bool is_index = w->nest->node[node].kind != CTUNE_NN_LOOP;
-        for (int idx = 0; idx < use->access[0]->n_idx && !is_index; idx++) {
-            is_index = true;
-            for (int i = 0; i < use->n && is_index; i++) {
-                is_index = dim_of_index(w, use, i, idx) == w->nest->node[node].dim;
-            }
-        }
+        bool is_index = is_index_loop(w, use, node);
         if (!is_index) {
             scope = w->nest->node[node].parent;
         }
@@ -138,7 +171,7 @@ static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int sc
     }
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
         const ctune_nnode *nn = &w->nest->node[node];
-        if (nn->kind == CTUNE_NN_LOOP && nn->dim == dim && nn->step == 1) {
+        if (nn->kind == CTUNE_NN_LOOP && nn->dim == dim && nn->step == 1 && nn->sum < 0) {
             return !alone || nn->ann != CTUNE_ANN_VECTOR;
         }
     }

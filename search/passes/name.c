@@ -12,6 +12,7 @@
 #include "search/passes/passes_private.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* C to C23, GNU, C++ to C++20, CUDA, and what headers commonly define as macros. One string: it is
@@ -176,6 +177,17 @@ static const char *clean(namer *n, const char *hint) {
                : out;
 }
 
+static int compare_words(const void *x, const void *y) {
+    return strcmp(x, *(const char *const *)y);
+}
+
+/* Is name in the region's own list? It is long and shared by all programs: searched, not copied. */
+static bool is_listed(const namer *n, const char *name) {
+    const ctune_region *r = n->l->region;
+    return r->n_reserved > 0 && bsearch(name, r->reserved, (size_t)r->n_reserved,
+                                        sizeof *r->reserved, compare_words) != NULL;
+}
+
 static const char *name_for(namer *n, const char *hint) {
     hint = clean(n, hint);
     bool is_new = false;
@@ -184,7 +196,7 @@ static const char *name_for(namer *n, const char *hint) {
         return NULL;
     }
     const char *name = hint;
-    while (!is_new) {
+    while (!is_new || is_listed(n, name)) {
         int number = base->next++;
         name = ctune_arena_printf(n->l->arena, "%s_%d", hint, number);
         if (name == NULL || add_word(n, name, strlen(name), &is_new) == NULL) {

@@ -148,8 +148,12 @@ static void count(sharer *s, const ctune_value *v, bool is_sure) {
             return;
         }
         if (is_sure) {
+            int mine = new_group(s);
+            if (mine < 0) {
+                return;
+            }
             at->walk = s->walk;
-            at->group = new_group(s);
+            at->group = mine;
         }
     }
     for (int i = 0; i < v->n_kids; i++) {
@@ -233,7 +237,8 @@ static void share_run(sharer *s, ctune_lnode *parent, ctune_lnode *first, ctune_
     s->n_groups = 0;
     s->walk++;
     s->parent = parent;
-    for (ctune_lnode *node = first, *next; node != end; node = next) {
+    bool is_whole = ctune_loops_status(s->l) == CTUNE_OK; /* all groups were made */
+    for (ctune_lnode *node = first, *next; is_whole && node != end; node = next) {
         next = node->next;
         s->time++;
         const ctune_lnode *before = parent->last;

@@ -79,19 +79,13 @@ static ctune_status apply_collapse(ctune_ctx *ctx, ctune_nest *nest, const ctune
     return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_collapse(nest, outer, inner));
 }
 
-static int find_stmt_of_stage(const ctune_nest *nest, const char *name) {
-    const ctune_tree *tree = nest->form->tree;
-    for (int s = 0; s < tree->n_stmts; s++) {
-        if (strcmp(nest->region->stages[tree->stmts[s].stage].name, name) == 0) {
-            return s;
-        }
-    }
-    return -1;
+static int find_stmt(const ctune_nest *nest, const char *name) {
+    return ctune_stmt_find(nest->region, nest->form->tree, name);
 }
 
 static ctune_status apply_cache(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
     bool is_pack = prim->kind == CTUNE_PRIM_CACHE_READ;
-    int at = 0, stmt = find_stmt_of_stage(nest, prim->name[0]);
+    int at = 0, stmt = find_stmt(nest, prim->name[0]);
     if (stmt < 0) {
         return ctune_fail(ctx, CTUNE_EUSAGE, "%s: no stage named '%s'",
                           ctune_prim_get(prim->kind)->name, prim->name[0]);
@@ -107,12 +101,103 @@ static ctune_status apply_cache(ctune_ctx *ctx, ctune_nest *nest, const ctune_pr
     return refuse(ctx, prim, ctune_nest_cache(nest, kind, stmt, read, at));
 }
 
+static ctune_status check_name(ctune_ctx *ctx, const ctune_nest *nest, const ctune_prim *prim,
+                               const char *name) {
+    if (ctune_nest_find(nest, name) < 0 && strcmp(name, "root") != 0) {
+        return CTUNE_OK;
+    }
+    return ctune_fail(ctx, CTUNE_EUSAGE, "%s: the name '%s' is taken",
+                      ctune_prim_get(prim->kind)->name, name);
+}
+
+/* One term of a tile's sum: a loop stands for its dim, a statement for itself; of a wave's: the
+ * loop. */
+static ctune_status find_term(ctune_ctx *ctx, const ctune_nest *nest, const ctune_prim *prim,
+                              int i_name, ctune_sum_term *term) {
+    bool is_wave = prim->kind == CTUNE_PRIM_WAVE;
+    int node = ctune_nest_find(nest, prim->name[i_name]);
+    *term = (ctune_sum_term){.coef = prim->coef[i_name]};
+    if (node >= 0) {
+        term->kind = is_wave ? CTUNE_SUM_LOOP : CTUNE_SUM_DIM;
+        term->of = is_wave ? (int16_t)node : nest->node[node].dim;
+        if (!is_wave && nest->node[node].sum >= 0) {
+            return refuse(ctx, prim, "a sum adds up loops over dims");
+        }
+        return CTUNE_OK;
+    }
+    int stmt = is_wave ? -1 : find_stmt(nest, prim->name[i_name]);
+    if (stmt < 0) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "%s: no loop named '%s'",
+                          ctune_prim_get(prim->kind)->name, prim->name[i_name]);
+    }
+    term->kind = CTUNE_SUM_STMT;
+    term->of = (int16_t)stmt;
+    return CTUNE_OK;
+}
+
+static ctune_status find_sum(ctune_ctx *ctx, const ctune_nest *nest, const ctune_prim *prim,
+                             ctune_sum *sum) {
+    memset(sum, 0, sizeof *sum);
+    for (int k = 0; k < prim->n_names && prim->coef[k] != 0; k++) {
+        if (sum->n == CTUNE_SUM_TERMS) {
+            return refuse(ctx, prim, "a sum of more than 8 terms");
+        }
+        ctune_status status = find_term(ctx, nest, prim, k, &sum->term[sum->n]);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+        sum->n++;
+    }
+    return CTUNE_OK;
+}
+
+static ctune_status apply_tile(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
+    ctune_sum sum;
+    int at;
+    const char *name = prim->name[prim->n_names - 2];
+    ctune_status status = find_sum(ctx, nest, prim, &sum);
+    if (status == CTUNE_OK) {
+        status = find_loop(ctx, nest, prim, prim->n_names - 1, &at);
+    }
+    if (status == CTUNE_OK) {
+        status = check_name(ctx, nest, prim, name);
+    }
+    return status != CTUNE_OK
+               ? status
+               : refuse(ctx, prim, ctune_nest_tile(nest, &sum, prim->number, at, name));
+}
+
+static ctune_status apply_wave(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
+    ctune_sum sum;
+    const char *name = prim->name[prim->n_names - 1];
+    ctune_status status = find_sum(ctx, nest, prim, &sum);
+    if (status == CTUNE_OK) {
+        status = check_name(ctx, nest, prim, name);
+    }
+    return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_wave(nest, &sum, name));
+}
+
+static ctune_status apply_compute(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
+    int at, stmt = find_stmt(nest, prim->name[0]);
+    if (stmt < 0) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "compute: no stage named '%s'", prim->name[0]);
+    }
+    ctune_status status = find_loop(ctx, nest, prim, 1, &at);
+    return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_compute(nest, stmt, at));
+}
+
 ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
     switch (prim->kind) {
     case CTUNE_PRIM_SPLIT:
         return apply_split(ctx, nest, prim);
     case CTUNE_PRIM_REORDER:
         return apply_reorder(ctx, nest, prim);
+    case CTUNE_PRIM_TILE:
+        return apply_tile(ctx, nest, prim);
+    case CTUNE_PRIM_WAVE:
+        return apply_wave(ctx, nest, prim);
+    case CTUNE_PRIM_COMPUTE:
+        return apply_compute(ctx, nest, prim);
     case CTUNE_PRIM_COLLAPSE:
         return apply_collapse(ctx, nest, prim);
     case CTUNE_PRIM_UNROLL:

@@ -7,6 +7,10 @@
  * sign), so it ends the walk. A negative dim met while alive is a violation. When all shared loops
  * are zero the textual order decides; no primitive changes it.
  *
+ * A loop over a sum changes by what the distances of its dims add up to, a wave by what its loops'
+ * changes do; both keep the order when the least change is 0 or more. When a wave of such loops
+ * does not move, neither does any of them.
+ *
  * Integer (and reassociated) reductions have no dependence here; a parallel or vector loop must not
  * share their elements all the same, so those loops are checked against the target's indices.
  * check_cache.c does the caches.
@@ -60,33 +64,123 @@ static int shared_loops(const ctune_nest *nest, const ctune_depvec *vec,
     return k;
 }
 
-static uint8_t sign_of(const ctune_nest *nest, const ctune_depvec *vec, int dim) {
-    const ctune_stmt *stmt = &nest->form->tree->stmts[vec->src];
-    for (int d = 0; d < vec->n_common; d++) {
-        if (stmt->dims[d] == dim) {
-            return vec->sign[d];
+/* ---- changes of loops along a dependence ---- */
+
+typedef struct change {
+    int64_t min, max; /* CTUNE_DIST_* */
+} change;
+
+static bool has_dim(const ctune_nest *nest, int stmt, int dim) {
+    const ctune_stmt *s = &nest->form->tree->stmts[stmt];
+    for (int d = 0; d < s->n_dims; d++) {
+        if (s->dims[d] == dim) {
+            return true;
         }
     }
-    return CTUNE_SIGN_ZERO;
+    return false;
+}
+
+/* Of a dim: 0 when neither statement is in it, anything when they do not share it. */
+static change change_of_dim(const ctune_nest *nest, const ctune_depvec *vec, int dim) {
+    const ctune_stmt *stmt = &nest->form->tree->stmts[vec->src];
+    change c = {0, 0};
+    for (int d = 0; d < vec->n_common; d++) {
+        if (stmt->dims[d] == dim) {
+            ctune_depvec_range(vec, d, &c.min, &c.max);
+            return c;
+        }
+    }
+    if (has_dim(nest, vec->src, dim) || has_dim(nest, vec->dst, dim)) {
+        c = (change){CTUNE_DIST_MIN, CTUNE_DIST_MAX};
+    }
+    return c;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+    return a / b - (a % b != 0 && a < 0);
+}
+
+/* From values to tiles of `step` values. */
+static change in_tiles(change c, int64_t step) {
+    c.min = c.min == CTUNE_DIST_MIN || c.min == CTUNE_DIST_MAX ? c.min : floor_div(c.min, step);
+    c.max = c.max == CTUNE_DIST_MIN || c.max == CTUNE_DIST_MAX ? c.max : -floor_div(-c.max, step);
+    return c;
+}
+
+static void add_side(int64_t *sum, int64_t side, int64_t coef, int64_t unbounded) {
+    int64_t part;
+    bool is_bounded = *sum != unbounded && side != CTUNE_DIST_MIN && side != CTUNE_DIST_MAX &&
+                      !__builtin_mul_overflow(side, coef, &part) &&
+                      !__builtin_add_overflow(*sum, part, sum);
+    *sum = is_bounded ? *sum : unbounded;
+}
+
+static change add_change(change sum, change part, int64_t coef) {
+    add_side(&sum.min, coef > 0 ? part.min : part.max, coef, CTUNE_DIST_MIN);
+    add_side(&sum.max, coef > 0 ? part.max : part.min, coef, CTUNE_DIST_MAX);
+    return sum;
+}
+
+/* Of a loop's values: the dim's, the sum's. */
+static change change_of(const ctune_nest *nest, const ctune_depvec *vec, int node) {
+    const ctune_sum *sum = ctune_nest_sum(nest, node);
+    change all = {0, 0};
+    if (sum == NULL) {
+        return change_of_dim(nest, vec, nest->node[node].dim);
+    }
+    for (int t = 0; t < sum->n; t++) {
+        const ctune_sum_term *term = &sum->term[t];
+        change part = {0, 0};
+        switch ((ctune_sum_kind)term->kind) {
+        case CTUNE_SUM_DIM:
+            part = change_of_dim(nest, vec, term->of);
+            break;
+        case CTUNE_SUM_STMT:
+            part.min = part.max = (term->of == vec->dst) - (term->of == vec->src);
+            break;
+        default:
+            part = in_tiles(change_of(nest, vec, term->of), nest->node[term->of].step);
+            break;
+        }
+        all = add_change(all, part, term->coef);
+    }
+    return all;
+}
+
+/* No loop of the wave runs backwards, and more of each moves it on: standing still, so do they. */
+static void note_wave(const ctune_nest *nest, const ctune_depvec *vec, int node, bool *is_still) {
+    const ctune_sum *sum = ctune_nest_sum(nest, node);
+    for (int t = 0; t < sum->n; t++) {
+        if (sum->term[t].coef < 0 || change_of(nest, vec, sum->term[t].of).min < 0) {
+            return;
+        }
+    }
+    for (int t = 0; t < sum->n; t++) {
+        is_still[sum->term[t].of] = true;
+    }
 }
 
 static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int *path, int n,
                       char *why, size_t why_size) {
+    bool is_still[CTUNE_NEST_NODES] = {false};
     for (int k = 0; k < n; k++) {
         const ctune_nnode *loop = &nest->node[path[k]];
-        uint8_t sign = sign_of(nest, vec, loop->dim);
-        if (sign == CTUNE_SIGN_ZERO) {
+        change c = is_still[path[k]] ? (change){0, 0} : change_of(nest, vec, path[k]);
+        if (c.min == 0 && c.max == 0) {
             continue;
         }
-        if (sign == CTUNE_SIGN_NEG) {
+        if (c.min < 0) {
             return say(why, why_size, "a dependence runs backwards at loop %s", loop->name);
         }
         if (loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR) {
             return say(why, why_size, "a dependence is carried by the %s loop %s",
                        loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
         }
-        if (loop->step == 1) {
+        if (c.min >= loop->step) {
             return true;
+        }
+        if (ctune_sum_is_wave(ctune_nest_sum(nest, path[k]))) {
+            note_wave(nest, vec, path[k], is_still);
         }
     }
     return true;
@@ -97,7 +191,7 @@ bool ctune_nest_is_carried(const ctune_nest *nest, const ctune_depvec *vec, int 
     int n = path_of(nest, stop, path);
     for (int k = 0; k < n; k++) {
         const ctune_nnode *loop = &nest->node[path[k]];
-        if (loop->step == 1 && sign_of(nest, vec, loop->dim) == CTUNE_SIGN_POS) {
+        if (change_of(nest, vec, path[k]).min >= loop->step) {
             return true;
         }
     }
@@ -133,6 +227,23 @@ static bool is_pinned(const ctune_region *region, const ctune_stmt *stmt, int di
     return false;
 }
 
+/* The same for a loop: of a sum, all dims in it. */
+static bool is_pinned_loop(const ctune_nest *nest, const ctune_stmt *stmt, int node) {
+    const ctune_sum *sum = ctune_nest_sum(nest, node);
+    if (sum == NULL) {
+        return is_pinned(nest->region, stmt, nest->node[node].dim);
+    }
+    for (int t = 0; t < sum->n; t++) {
+        const ctune_sum_term *term = &sum->term[t];
+        if (term->kind == CTUNE_SUM_LOOP ? !is_pinned_loop(nest, stmt, term->of)
+                                         : term->kind == CTUNE_SUM_DIM &&
+                                               !is_pinned(nest->region, stmt, term->of)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_free_reduction(const ctune_region *region, const ctune_stage *stage) {
     return ctune_update_get(stage->update)->is_assoc &&
            (!ctune_type_is_float(stage->calc) || region->reassoc);
@@ -147,7 +258,7 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
     for (int up = nest->node[stmt_node].parent; up > 0; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
         bool is_spread = loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR;
-        if (is_spread && !is_pinned(nest->region, stmt, loop->dim)) {
+        if (is_spread && !is_pinned_loop(nest, stmt, up)) {
             return say(why, why_size, "iterations of the %s loop %s update the same element",
                        loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
         }
@@ -155,23 +266,113 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
     return true;
 }
 
-bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size) {
-    int16_t node_of_stmt[CTUNE_MAX_STMTS];
-    int path[CTUNE_NEST_NODES];
+static bool check_reductions(const ctune_nest *nest, char *why, size_t why_size) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].kind == CTUNE_NN_STMT && !check_shared_elements(nest, i, why, why_size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void find_stmts(const ctune_nest *nest, int16_t *node_of_stmt) {
     for (int i = 1; i < nest->n_nodes; i++) {
         if (nest->node[i].kind == CTUNE_NN_STMT) {
             node_of_stmt[nest->node[i].stmt] = (int16_t)i;
-            if (!check_shared_elements(nest, i, why, why_size)) {
-                return false;
-            }
         }
     }
+}
+
+static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
+    int16_t node_of_stmt[CTUNE_MAX_STMTS];
+    int path[CTUNE_NEST_NODES];
+    find_stmts(nest, node_of_stmt);
     for (int v = 0; v < nest->form->vecs.n; v++) {
         const ctune_depvec *vec = &nest->form->vecs.vec[v];
+        if (nest->node[node_of_stmt[vec->src]].placed >= 0 ||
+            nest->node[node_of_stmt[vec->dst]].placed >= 0) {
+            continue;
+        }
         int n = shared_loops(nest, vec, node_of_stmt, path);
         if (!check_vec(nest, vec, path, n, why, why_size)) {
             return false;
         }
     }
-    return ctune_nest_check_caches(nest, why, why_size);
+    return true;
+}
+
+bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size) {
+    return check_reductions(nest, why, why_size) && check_vecs(nest, why, why_size) &&
+           ctune_nest_check_placed(nest, why, why_size) &&
+           ctune_nest_check_caches(nest, why, why_size);
+}
+
+/* ---- by isl ---- */
+
+typedef struct exact {
+    const ctune_nest *nest;
+    int16_t node_of_stmt[CTUNE_MAX_STMTS];
+} exact;
+
+/* Values of a dim or a sum at two statements, as rows over their loops. */
+static void fill_form(const ctune_nest *nest, int node, const int *stmts, ctune_level_term *out) {
+    const ctune_sum *sum = ctune_nest_sum(nest, node);
+    ctune_sum_term own = {CTUNE_SUM_DIM, nest->node[node].dim, 1};
+    out->step = nest->node[node].step;
+    out->is_aligned = ctune_nest_is_aligned(nest, node);
+    for (int side = 0; side < 2; side++) {
+        const ctune_stmt *stmt = &nest->form->tree->stmts[stmts[side]];
+        for (int t = 0; t < (sum == NULL ? 1 : sum->n); t++) {
+            const ctune_sum_term *term = sum == NULL ? &own : &sum->term[t];
+            for (int d = 0; d < stmt->n_dims && term->kind == CTUNE_SUM_DIM; d++) {
+                out->form[side][d] += stmt->dims[d] == term->of ? term->coef : 0;
+            }
+            bool is_shift = term->kind == CTUNE_SUM_STMT && term->of == stmts[side];
+            out->shift[side] += is_shift ? term->coef : 0;
+        }
+    }
+}
+
+static void fill_level(const ctune_nest *nest, int node, const int *stmts, ctune_level *out) {
+    const ctune_sum *sum = ctune_nest_sum(nest, node);
+    memset(out, 0, sizeof *out);
+    out->name = nest->node[node].name;
+    out->is_spread =
+        nest->node[node].ann == CTUNE_ANN_PARALLEL || nest->node[node].ann == CTUNE_ANN_VECTOR;
+    out->n_terms = ctune_sum_is_wave(sum) ? sum->n : 1;
+    for (int t = 0; t < out->n_terms; t++) {
+        bool is_wave = ctune_sum_is_wave(sum);
+        out->term[t].coef = is_wave ? sum->term[t].coef : 1;
+        fill_form(nest, is_wave ? sum->term[t].of : node, stmts, &out->term[t]);
+    }
+}
+
+static int list_levels(const void *data, int src, int dst, ctune_level *out, int size) {
+    const exact *e = data;
+    int path[CTUNE_NEST_NODES], stmts[2] = {src, dst};
+    const ctune_depvec pair = {.src = src, .dst = dst};
+    if (e->nest->node[e->node_of_stmt[src]].placed >= 0 ||
+        e->nest->node[e->node_of_stmt[dst]].placed >= 0) {
+        return -1;
+    }
+    int n = shared_loops(e->nest, &pair, e->node_of_stmt, path);
+    for (int k = 0; k < n && k < size; k++) {
+        fill_level(e->nest, path[k], stmts, &out[k]);
+    }
+    return n;
+}
+
+ctune_status ctune_nest_check_exact(ctune_ctx *ctx, ctune_deps *deps, const ctune_nest *nest,
+                                    bool *legal) {
+    char why[200];
+    exact e = {.nest = nest};
+    find_stmts(nest, e.node_of_stmt);
+    *legal = check_reductions(nest, why, sizeof why) &&
+             ctune_nest_check_placed(nest, why, sizeof why) &&
+             ctune_nest_check_caches(nest, why, sizeof why);
+    if (!*legal) {
+        ctune_fail(ctx, CTUNE_EREFUSED, "%s", why);
+        return CTUNE_OK;
+    }
+    return ctune_deps_check_levels(ctx, deps, nest->form->tree, list_levels, &e, legal);
 }

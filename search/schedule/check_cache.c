@@ -190,6 +190,9 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
         if (loop->next >= 0 || nest->node[loop->parent].first != up) {
             return "a register tile needs a perfect nest below its loop";
         }
+        if (loop->kind == CTUNE_NN_LOOP && loop->sum >= 0) {
+            return "a register tile cannot hold a loop over a sum";
+        }
         if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) &&
             loop->ann != CTUNE_ANN_UNROLL && loop->ann != CTUNE_ANN_VECTOR) {
             return "loops over a register tile must be unrolled or vectorized";

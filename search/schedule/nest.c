@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "search/schedule/nest_ops.h"
@@ -22,6 +23,7 @@ static int add_node(ctune_nest *nest, ctune_nnode_kind kind, int parent, int *la
     node->kind = kind;
     node->parent = (int16_t)parent;
     node->first = node->next = node->dim = node->stmt = node->outer = -1;
+    node->sum = node->placed = -1;
     node->step = 1;
     if (parent >= 0 && *last < 0) {
         nest->node[parent].first = (int16_t)index;
@@ -63,6 +65,7 @@ void ctune_nest_init(ctune_nest *nest, const ctune_region *region, const ctune_f
     nest->form = form;
     nest->n_nodes = 0;
     nest->n_caches = 0;
+    nest->n_sums = 0;
     add_node(nest, CTUNE_NN_SEQ, -1, &root_last);
     add_kids(nest, form->tree->root, 0, &last);
 }
@@ -133,6 +136,9 @@ int64_t ctune_tree_const_extent(const ctune_tree *tree, int dim) {
 
 int64_t ctune_nest_trip(const ctune_nest *nest, int node) {
     const ctune_nnode *loop = &nest->node[node];
+    if (loop->sum >= 0 && loop->outer < 0) {
+        return 0;
+    }
     int64_t range = loop->outer >= 0 ? nest->node[loop->outer].step
                                      : ctune_tree_const_extent(nest->form->tree, loop->dim);
     return range == 0 ? 0 : (range + loop->step - 1) / loop->step;
@@ -142,7 +148,14 @@ int64_t ctune_nest_trip(const ctune_nest *nest, int node) {
 static double mean_range(const ctune_nest *nest, int node) {
     const ctune_nnode *loop = &nest->node[node];
     if (loop->outer < 0) {
-        return nest->form->tree->dims[loop->dim].extent;
+        double range = nest->form->tree->dims[loop->dim].extent;
+        for (int up = loop->parent; up > 0 && loop->sum < 0; up = nest->node[up].parent) {
+            const ctune_nnode *tile = &nest->node[up];
+            if (tile->sum >= 0 && tile->dim == loop->dim && (double)tile->step < range) {
+                range = (double)tile->step; /* the tiles of a sum cut its first dim */
+            }
+        }
+        return range;
     }
     return mean_range(nest, loop->outer) / ctune_nest_extent(nest, loop->outer);
 }
@@ -172,7 +185,7 @@ static const char *ann_name(ctune_ann ann) {
 }
 
 static const char *stmt_name(const ctune_nest *nest, int stmt) {
-    return nest->region->stages[nest->form->tree->stmts[stmt].stage].name;
+    return ctune_stmt_name(nest->region, nest->form->tree, stmt);
 }
 
 static void print_caches(const ctune_nest *nest, int at, ctune_text *out) {
@@ -189,21 +202,55 @@ static void print_caches(const ctune_nest *nest, int at, ctune_text *out) {
     }
 }
 
+static const char *term_name(const ctune_nest *nest, const ctune_sum_term *term) {
+    switch ((ctune_sum_kind)term->kind) {
+    case CTUNE_SUM_DIM:
+        return nest->form->tree->dims[term->of].name;
+    case CTUNE_SUM_STMT:
+        return ctune_stmt_name(nest->region, nest->form->tree, term->of);
+    default:
+        return nest->node[term->of].name;
+    }
+}
+
+static void print_sum(const ctune_nest *nest, int index, ctune_text *out) {
+    const ctune_sum *sum = ctune_nest_sum(nest, index);
+    ctune_text_append(out, ctune_sum_is_wave(sum) ? " wave " : " over ");
+    for (int t = 0; t < sum->n; t++) {
+        const ctune_sum_term *term = &sum->term[t];
+        ctune_text_append(out, term->coef < 0 ? "-" : t > 0 ? "+" : "");
+        if (abs(term->coef) != 1) {
+            ctune_text_printf(out, "%d*", abs(term->coef));
+        }
+        ctune_text_append(out, term_name(nest, term));
+    }
+}
+
+static void print_loop(const ctune_nest *nest, int index, ctune_text *out) {
+    const ctune_nnode *node = &nest->node[index];
+    ctune_text text;
+    ctune_text_init(&text);
+    if (node->sum >= 0) {
+        print_sum(nest, index, &text);
+    }
+    if (node->step != 1) {
+        ctune_text_printf(&text, " step %" PRId64, node->step);
+    }
+    ctune_text_line(out, "%s%s x%.0f%s", node->name, ctune_text_get(&text),
+                    ctune_nest_extent(nest, index), ann_name(node->ann));
+    ctune_text_clear(&text);
+}
+
 static void print_node(const ctune_nest *nest, int index, ctune_text *out) {
     const ctune_nnode *node = &nest->node[index];
     if (node->kind == CTUNE_NN_STMT) {
-        const ctune_stage *stage = &nest->region->stages[nest->form->tree->stmts[node->stmt].stage];
-        ctune_text_line(out, "%s", stage->name);
+        ctune_text_line(out, "%s", stmt_name(nest, node->stmt));
         return;
     }
     if (node->kind == CTUNE_NN_SEQ) {
         ctune_text_line(out, "nest");
-    } else if (node->step == 1) {
-        ctune_text_line(out, "%s x%.0f%s", node->name, ctune_nest_extent(nest, index),
-                        ann_name(node->ann));
     } else {
-        ctune_text_line(out, "%s step %" PRId64 " x%.0f%s", node->name, node->step,
-                        ctune_nest_extent(nest, index), ann_name(node->ann));
+        print_loop(nest, index, out);
     }
     out->indent++;
     print_caches(nest, index, out);
@@ -227,7 +274,7 @@ static const char *verify_loop(const ctune_nest *nest, int index) {
     }
     if (node->outer >= 0 &&
         (!ctune_nest_is_ancestor(nest, node->outer, node->parent) ||
-         nest->node[node->outer].dim != node->dim || nest->node[node->outer].step <= node->step)) {
+         nest->node[node->outer].dim != node->dim || nest->node[node->outer].sum != node->sum || nest->node[node->outer].step <= node->step)) {
         return "outer level is not around its inner level";
     }
     for (int i = 1; i < nest->n_nodes; i++) {
@@ -240,6 +287,9 @@ static const char *verify_loop(const ctune_nest *nest, int index) {
             return "two loops of one name";
         }
     }
+    if (node->sum >= 0) {
+        return ctune_nest_verify_sum(nest, index);
+    }
     return n_inner > 1 || (n_inner == 0) != (node->step == 1) ? "innermost level must have step 1"
                                                               : NULL;
 }
@@ -251,15 +301,21 @@ static const char *verify_stmt(const ctune_nest *nest, int index, bool *seen) {
     }
     seen[stmt] = true;
     uint64_t have[2] = {0, 0}, want[2] = {0, 0};
-    for (int up = nest->node[index].parent; up > 0; up = nest->node[up].parent) {
+    for (int up = nest->node[index].parent; up > 0 && up != nest->node[index].placed;
+         up = nest->node[up].parent) {
         int dim = nest->node[up].dim;
-        have[dim / 64] |= (uint64_t)1 << (dim % 64);
+        if (nest->node[up].sum < 0) {
+            have[dim / 64] |= (uint64_t)1 << (dim % 64);
+        }
     }
     for (int d = 0; d < nest->form->tree->stmts[stmt].n_dims; d++) {
         int dim = nest->form->tree->stmts[stmt].dims[d];
         want[dim / 64] |= (uint64_t)1 << (dim % 64);
     }
-    return have[0] != want[0] || have[1] != want[1] ? "statement outside its loops" : NULL;
+    if (have[0] != want[0] || have[1] != want[1]) {
+        return "statement outside its loops";
+    }
+    return nest->node[index].placed >= 0 ? ctune_nest_verify_placed(nest, index) : NULL;
 }
 
 static const char *verify_links(const ctune_nest *nest, int index, int *n_seen) {

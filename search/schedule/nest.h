@@ -6,13 +6,25 @@
  * live on it. Each loop is a level of a dim of the tree: splitting a dim gives an outer loop that
  * advances by the tile size and an inner loop inside that tile; the innermost level of each dim has
  * step 1. Exact bounds exist only after lowering.
+ *
+ * Besides these there are loops over a *sum*, which scan no dim but cut the iterations of the loops
+ * around and inside them: tiles of an affine combination of dims (skewed tiles), and waves over a
+ * combination of other loops (wavefronts of tiles or of points). A statement may be *placed* at a
+ * loop of another nest: its own loops run there once more for each iteration, over what the
+ * statements inside read.
  */
 #ifndef CTUNE_SEARCH_SCHEDULE_NEST_H
 #define CTUNE_SEARCH_SCHEDULE_NEST_H
 
 #include "search/deps/deps.h"
 
-enum { CTUNE_NEST_NODES = 96, CTUNE_NEST_CACHES = 16, CTUNE_NAME_BYTES = 24 };
+enum {
+    CTUNE_NEST_NODES = 96,
+    CTUNE_NEST_CACHES = 16,
+    CTUNE_NEST_SUMS = 8,
+    CTUNE_SUM_TERMS = 8,
+    CTUNE_NAME_BYTES = 24
+};
 
 /* A PARALLEL loop directly inside a PARALLEL loop is collapsed into it. */
 typedef enum ctune_ann {
@@ -30,11 +42,31 @@ typedef struct ctune_nnode {
     int16_t parent, first, next; /* first child, next sibling */
     int16_t dim;                 /* LOOP: dim of the tree; STMT: -1 */
     int16_t stmt;                /* STMT: statement of the tree */
+    int16_t sum; /* LOOP: index into nest->sum, -1: a level of dim. Then dim is that of its first
+                    term, for estimates; the loop scans no dim */
+    int16_t placed; /* STMT: the loop at which it is placed, -1 = in its own nest */
     int16_t outer; /* LOOP: node of the enclosing level of the same dim, -1 = outermost level */
     ctune_ann ann; /* LOOP */
     int64_t step; /* LOOP: 1 for the innermost level, else the tile size in iterations of the dim */
     char name[CTUNE_NAME_BYTES]; /* LOOP: unique */
 } ctune_nnode;
+
+/* What a loop over a sum adds up. DIM: the iteration of that dim, 0 for statements outside it; STMT:
+ * 1 for that statement, 0 for others (a shift of its own). A sum of these has tiles: x <= sum <= x +
+ * step - 1. LOOP: the number of the iteration of that loop, its value / its step, with tiles on the
+ * multiples of its step; a sum has only LOOP terms (a wave, step 1), or none. */
+typedef enum ctune_sum_kind { CTUNE_SUM_DIM, CTUNE_SUM_STMT, CTUNE_SUM_LOOP } ctune_sum_kind;
+
+typedef struct ctune_sum_term {
+    int8_t kind;  /* ctune_sum_kind */
+    int16_t of;   /* dim, statement or loop node */
+    int32_t coef; /* not 0 */
+} ctune_sum_term;
+
+typedef struct ctune_sum {
+    int16_t n;
+    ctune_sum_term term[CTUNE_SUM_TERMS];
+} ctune_sum;
 
 typedef enum ctune_cache_kind { CTUNE_CACHE_PACK, CTUNE_CACHE_REGISTER } ctune_cache_kind;
 
@@ -56,8 +88,10 @@ typedef struct ctune_nest {
         *form; /* the structure: tree and direction vectors; borrowed (program.h) */
     int n_nodes;
     int n_caches;
+    int n_sums;
     ctune_nnode node[CTUNE_NEST_NODES];
     ctune_cache cache[CTUNE_NEST_CACHES];
+    ctune_sum sum[CTUNE_NEST_SUMS];
 } ctune_nest;
 
 /* Nest of a form without any loop primitive: one loop per dim, all serial. */
@@ -68,8 +102,14 @@ int ctune_nest_find_stmt(const ctune_nest *nest, int stmt);    /* node */
 double ctune_nest_extent(const ctune_nest *nest, int node);
 /* Is the order of the loops legal under the form's direction vectors (tiling included)? Also checks
  * VECTOR (no dependence carried at that loop), UNROLL and PARALLEL annotations. why (may be NULL)
- * receives words. */
+ * receives words. Loops over sums are judged by the vectors' distances, which say no where only
+ * ctune_nest_check_exact knows. */
 bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size);
+/* The same with the order of the loops decided on the dependences themselves, by isl (under its
+ * operation budget; spent: not legal, with words). *legal false with words in ctx->error. */
+struct ctune_deps;
+CTUNE_MUST_USE ctune_status ctune_nest_check_exact(ctune_ctx *ctx, struct ctune_deps *deps,
+                                                   const ctune_nest *nest, bool *legal);
 /* Indented loops, one a line, with caches and statements. */
 void ctune_nest_print(const ctune_nest *nest, ctune_text *out);
 CTUNE_MUST_USE ctune_status ctune_nest_verify(ctune_ctx *ctx, const ctune_nest *nest);

@@ -1,6 +1,7 @@
 /*
  * Loop and memory primitives on node indices: what ctune_nest_apply does after looking names up.
- * Private to search/schedule and search/space, which knows its nodes and must not pay for names.
+ * Private to search/schedule, search/lower (which reads sums) and search/space, which knows its
+ * nodes and must not pay for names.
  *
  * Each returns NULL when done, else the rule that was broken (static text; the nest is unchanged).
  */
@@ -9,7 +10,7 @@
 
 #include "search/schedule/nest.h"
 
-enum { CTUNE_MAX_FACTOR = 1 << 30, CTUNE_MAX_UNROLL = 64, CTUNE_MAX_LANES = 1024 };
+enum { CTUNE_MAX_FACTOR = 1 << 30, CTUNE_MAX_UNROLL = 64, CTUNE_NEST_LANES = 1024 };
 
 /* node keeps the outer level (step * factor); *inner is the new loop, its only child. Names must be
  * free already. */
@@ -20,6 +21,29 @@ const char *ctune_nest_reorder(ctune_nest *nest, const int *nodes, int n);
 const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann);
 const char *ctune_nest_collapse(ctune_nest *nest, int outer, int inner);
 const char *ctune_nest_cache(ctune_nest *nest, ctune_cache_kind kind, int stmt, int read, int at);
+
+/* A tile loop over sum (DIM and STMT terms) of step iterations, directly outside loop `at`. */
+const char *ctune_nest_tile(ctune_nest *nest, const ctune_sum *sum, int64_t step, int at,
+                            const char *name);
+/* A loop over sum (LOOP terms), directly outside the outermost of its loops. */
+const char *ctune_nest_wave(ctune_nest *nest, const ctune_sum *sum, const char *name);
+/* Move stmt with its loops to the head of the body of loop `at`. */
+const char *ctune_nest_compute(ctune_nest *nest, int stmt, int at);
+
+/* The sum of a loop, NULL when it is a level of its dim. */
+static inline const ctune_sum *ctune_nest_sum(const ctune_nest *nest, int node) {
+    return nest->node[node].sum < 0 ? NULL : &nest->sum[nest->node[node].sum];
+}
+static inline bool ctune_sum_is_wave(const ctune_sum *sum) {
+    return sum != NULL && sum->term[0].kind == CTUNE_SUM_LOOP;
+}
+/* Must the tiles of this loop lie on the multiples of its step? Those in a wave. */
+bool ctune_nest_is_aligned(const ctune_nest *nest, int node);
+/* What is wrong with a loop over a sum, or a placed statement; NULL: nothing. */
+const char *ctune_nest_verify_sum(const ctune_nest *nest, int node);
+const char *ctune_nest_verify_placed(const ctune_nest *nest, int node);
+/* Is each placed statement's value the same where it now runs? */
+bool ctune_nest_check_placed(const ctune_nest *nest, char *why, size_t why_size);
 
 bool ctune_nest_is_ancestor(const ctune_nest *nest, int ancestor, int node); /* also when equal */
 /* Constant number of iterations of a loop whose tile or bounds are constant; 0 when not known. */

@@ -35,6 +35,9 @@ const char *ctune_nest_split(ctune_nest *nest, int node, int64_t factor, const c
         __builtin_mul_overflow(loop->step, factor, &step)) {
         return "the factor must lie in 2 .. 2^30";
     }
+    if (ctune_sum_is_wave(ctune_nest_sum(nest, node)) || ctune_nest_is_aligned(nest, node)) {
+        return "a loop of a wavefront cannot be split";
+    }
     if (loop->outer >= 0 && step >= nest->node[loop->outer].step) {
         return "the tile must be smaller than the enclosing tile";
     }
@@ -82,11 +85,24 @@ static int collect_chain(const ctune_nest *nest, const int *nodes, int n, int *c
     return chain[0] == top ? n_chain : 0;
 }
 
+/* Is `node` one of the loops that `wave` adds up? */
+static bool is_in_wave(const ctune_nest *nest, int wave, int node) {
+    const ctune_sum *sum = ctune_nest_sum(nest, wave);
+    for (int t = 0; ctune_sum_is_wave(sum) && t < sum->n; t++) {
+        if (sum->term[t].of == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool levels_in_order(const ctune_nest *nest, const int *chain, int n) {
     for (int i = 0; i < n; i++) {
         for (int k = i + 1; k < n; k++) {
-            if (nest->node[chain[i]].dim == nest->node[chain[k]].dim &&
-                nest->node[chain[i]].step < nest->node[chain[k]].step) {
+            const ctune_nnode *outer = &nest->node[chain[i]], *inner = &nest->node[chain[k]];
+            if ((outer->dim == inner->dim && outer->sum == inner->sum &&
+                 outer->step < inner->step) ||
+                is_in_wave(nest, chain[k], chain[i])) {
                 return false;
             }
         }
@@ -170,10 +186,10 @@ const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann) {
         }
     }
     if (ann == CTUNE_ANN_VECTOR) {
-        if (loop->outer < 0 || loop->step != 1) {
+        if (loop->sum >= 0 || loop->outer < 0 || loop->step != 1) {
             return "only the inner loop of a split can be vectorized";
         }
-        if (nest->node[loop->outer].step > CTUNE_MAX_LANES) {
+        if (nest->node[loop->outer].step > CTUNE_NEST_LANES) {
             return "more than 1024 lanes";
         }
     }
@@ -206,6 +222,9 @@ const char *ctune_nest_collapse(ctune_nest *nest, int outer, int inner) {
     }
     if (only_child(nest, outer) != inner || nest->node[inner].ann != CTUNE_ANN_SERIAL) {
         return "the second loop is not the only, serial, child of the first";
+    }
+    if (nest->node[outer].sum >= 0 || nest->node[inner].sum >= 0) {
+        return "a loop over a sum cannot be collapsed";
     }
     if (nest->node[outer].dim == nest->node[inner].dim ||
         is_bound_to(nest->form->tree, nest->node[outer].dim, nest->node[inner].dim)) {

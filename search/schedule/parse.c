@@ -12,6 +12,8 @@
 
 #include "search/schedule/modes.h"
 
+enum { MAX_COEF = 1 << 16, MAX_SIDE = 1 << 30 };
+
 typedef struct scanner {
     ctune_ctx *ctx;
     const char *at; /* next byte */
@@ -114,6 +116,76 @@ static ctune_status scan_names(scanner *s, ctune_prim *prim) {
     return CTUNE_OK;
 }
 
+/* One name of a sum and its factor: [INT [*]] NAME; sign is that before it. */
+static ctune_status scan_term(scanner *s, int sign, ctune_prim *prim) {
+    int64_t coef = 1;
+    skip_blanks(s);
+    const char *start = s->at;
+    if (prim->n_names == CTUNE_PRIM_NAMES) {
+        return fail_at(s, start, "too many names");
+    }
+    if (is_digit(*s->at)) {
+        ctune_status status = scan_number(s, &coef);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+        skip_blanks(s);
+        s->at += *s->at == '*';
+    }
+    if (coef < 1 || coef > MAX_COEF) {
+        return fail_at(s, start, "a factor must lie in 1 .. 65536");
+    }
+    prim->coef[prim->n_names] = (int32_t)(sign * coef);
+    ctune_status status = scan_name(s, prim->name[prim->n_names], "a name is expected");
+    prim->n_names += status == CTUNE_OK;
+    return status;
+}
+
+static ctune_status scan_sum(scanner *s, ctune_prim *prim) {
+    skip_blanks(s);
+    int sign = *s->at == '-' ? -1 : 1;
+    s->at += sign < 0;
+    for (;;) {
+        ctune_status status = scan_term(s, sign, prim);
+        if (status != CTUNE_OK) {
+            return status;
+        }
+        skip_blanks(s);
+        if (*s->at != '+' && (*s->at != '-' || s->at[1] == '>')) {
+            return CTUNE_OK;
+        }
+        sign = *s->at++ == '-' ? -1 : 1;
+    }
+}
+
+/* SUM < INT and the like, as < or >=. */
+static ctune_status scan_condition(scanner *s, ctune_prim *prim) {
+    int64_t value;
+    ctune_status status = scan_sum(s, prim);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    skip_blanks(s);
+    if (*s->at != '<' && *s->at != '>') {
+        return fail_at(s, s->at, "<, <=, > or >= is expected");
+    }
+    prim->is_less = *s->at++ == '<';
+    bool has_equal = *s->at == '=';
+    s->at += has_equal;
+    skip_blanks(s);
+    const char *start = s->at;
+    int sign = *s->at == '-' ? -1 : 1;
+    s->at += sign < 0;
+    status = scan_number(s, &value);
+    if (status == CTUNE_OK && value > MAX_SIDE) {
+        status = fail_at(s, start, "number too large");
+    }
+    if (status == CTUNE_OK) {
+        prim->number = sign * value + (prim->is_less == has_equal);
+    }
+    return status;
+}
+
 static ctune_status scan_mode(scanner *s, int64_t *out) {
     char word[CTUNE_NAME_BYTES];
     ctune_poly_mode mode = CTUNE_POLY_MAX;
@@ -140,6 +212,12 @@ static ctune_status scan_operand(scanner *s, char syntax, ctune_prim *prim) {
         return scan_number(s, &prim->number);
     case 'm':
         return scan_mode(s, &prim->number);
+    case 'f':
+        return scan_sum(s, prim);
+    case 'c':
+        return scan_condition(s, prim);
+    case 'b':
+        return scan_word(s, "by", "'by' is expected");
     case '>':
         return scan_word(s, "->", "'->' is expected");
     case '@':

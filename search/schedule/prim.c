@@ -56,16 +56,34 @@ bool ctune_schedule_is_equal(const ctune_schedule *a, const ctune_schedule *b) {
     }
     for (int i = 0; i < a->n; i++) {
         const ctune_prim *x = &a->prim[i], *y = &b->prim[i];
-        if (x->kind != y->kind || x->n_names != y->n_names || x->number != y->number) {
+        if (x->kind != y->kind || x->n_names != y->n_names || x->number != y->number ||
+            x->is_less != y->is_less) {
             return false;
         }
         for (int k = 0; k < x->n_names; k++) {
-            if (strcmp(x->name[k], y->name[k]) != 0) {
+            if (strcmp(x->name[k], y->name[k]) != 0 || x->coef[k] != y->coef[k]) {
                 return false;
             }
         }
     }
     return true;
+}
+
+/* Names with a factor, from *i_name on. */
+static void print_sum(const ctune_prim *prim, int *i_name, ctune_text *out) {
+    int first = *i_name;
+    for (; *i_name < prim->n_names && prim->coef[*i_name] != 0; ++*i_name) {
+        int32_t coef = prim->coef[*i_name];
+        if (*i_name > first) {
+            ctune_text_append(out, coef < 0 ? " - " : " + ");
+        } else if (coef < 0) {
+            ctune_text_append(out, "-");
+        }
+        if (coef != 1 && coef != -1) {
+            ctune_text_printf(out, "%d*", coef < 0 ? -coef : coef);
+        }
+        ctune_text_append(out, prim->name[*i_name]);
+    }
 }
 
 static void print_prim(const ctune_prim *prim, ctune_text *out) {
@@ -97,6 +115,16 @@ static void print_prim(const ctune_prim *prim, ctune_text *out) {
             break;
         case '>':
             ctune_text_append(out, "->");
+            break;
+        case 'b':
+            ctune_text_append(out, "by");
+            break;
+        case 'f':
+            print_sum(prim, &i_name, out);
+            break;
+        case 'c':
+            print_sum(prim, &i_name, out);
+            ctune_text_printf(out, " %s %" PRId64, prim->is_less ? "<" : ">=", prim->number);
             break;
         case '@':
             ctune_text_append(out, "at");

@@ -47,19 +47,10 @@ static ctune_status add_fixed(ctune_ctx *ctx, const ctune_region *region, ctune_
     return CTUNE_OK;
 }
 
-static int find_stmt(const ctune_region *region, const ctune_tree *tree, const char *name) {
-    for (int s = 0; s < tree->n_stmts; s++) {
-        if (strcmp(region->stages[tree->stmts[s].stage].name, name) == 0) {
-            return s;
-        }
-    }
-    return -1;
-}
-
 static ctune_status fuse(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
                          const ctune_prim *prim, ctune_tree **out) {
-    int s0 = find_stmt(program->region, tree, prim->name[0]);
-    int s1 = find_stmt(program->region, tree, prim->name[1]);
+    int s0 = ctune_stmt_find(program->region, tree, prim->name[0]);
+    int s1 = ctune_stmt_find(program->region, tree, prim->name[1]);
     if (s0 < 0 || s1 < 0) {
         return ctune_fail(ctx, CTUNE_EUSAGE, "fuse: no stage named '%s'",
                           prim->name[s0 < 0 ? 0 : 1]);
@@ -68,6 +59,51 @@ static ctune_status fuse(ctune_ctx *ctx, ctune_program *program, const ctune_tre
         return ctune_fail(ctx, CTUNE_EUSAGE, "fuse %s %s: bad depth", prim->name[0], prim->name[1]);
     }
     return ctune_tree_fuse(ctx, program->deps, tree, s0, s1, (int)prim->number, out);
+}
+
+/* The condition of split_domain as a form >= 0 over dims and parameters; NULL with words. */
+static const ctune_aff *condition(ctune_ctx *ctx, const ctune_program *program,
+                                  const ctune_tree *tree, const ctune_prim *prim) {
+    ctune_arena *a = tree->arena;
+    const ctune_aff *sum = ctune_aff_const(a, 0);
+    for (int k = 1; k < prim->n_names; k++) {
+        int dim = 0, param = find_param(program->region, prim->name[k]);
+        while (dim < tree->n_dims && strcmp(tree->dims[dim].name, prim->name[k]) != 0) {
+            dim++;
+        }
+        if (dim == tree->n_dims && param < 0) {
+            ctune_fail(ctx, CTUNE_EUSAGE, "split_domain: no loop or parameter named '%s'",
+                       prim->name[k]);
+            return NULL;
+        }
+        ctune_term_kind kind = dim < tree->n_dims ? CTUNE_TERM_AXIS : CTUNE_TERM_PARAM;
+        sum = ctune_aff_add(
+            a, sum,
+            ctune_aff_term(a, kind, dim < tree->n_dims ? dim : param, prim->coef[k]));
+    }
+    /* sum < number: number - 1 - sum >= 0 */
+    sum = ctune_aff_scale(a, sum, prim->is_less ? -1 : 1);
+    sum = ctune_aff_add_const(a, sum, prim->is_less ? prim->number - 1 : -prim->number);
+    if (sum == NULL) {
+        ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    return sum;
+}
+
+static ctune_status split_domain(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
+                                 const ctune_prim *prim, ctune_tree **out) {
+    int dim = 0;
+    while (dim < tree->n_dims && strcmp(tree->dims[dim].name, prim->name[0]) != 0) {
+        dim++;
+    }
+    if (dim == tree->n_dims) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "split_domain: no loop named '%s'", prim->name[0]);
+    }
+    const ctune_aff *cond = condition(ctx, program, tree, prim);
+    if (cond == NULL) {
+        return ctune_arena_has_failed(tree->arena) ? CTUNE_ENOMEM : CTUNE_EUSAGE;
+    }
+    return ctune_tree_split_domain(ctx, program->deps, tree, dim, cond, out);
 }
 
 /* The tree after one structural primitive; replaces form->tree. */
@@ -86,6 +122,9 @@ static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form
         break;
     case CTUNE_PRIM_FUSE:
         status = fuse(ctx, program, form->tree, prim, &next);
+        break;
+    case CTUNE_PRIM_SPLIT_DOMAIN:
+        status = split_domain(ctx, program, form->tree, prim, &next);
         break;
     case CTUNE_PRIM_POLYHEDRAL:
         if (!*is_source) {
@@ -256,7 +295,14 @@ ctune_status ctune_schedule_apply(ctune_ctx *ctx, ctune_program *program,
             return status;
         }
     }
-    if (!ctune_nest_check(&work, why, sizeof why)) {
+    bool legal = ctune_nest_check(&work, why, sizeof why);
+    if (!legal && work.n_sums > 0) { /* the distances may not tell */
+        status = ctune_nest_check_exact(ctx, program->deps, &work, &legal);
+        if (status != CTUNE_OK || !legal) {
+            return status != CTUNE_OK ? status : CTUNE_EREFUSED;
+        }
+    }
+    if (!legal) {
         return ctune_fail(ctx, CTUNE_EREFUSED, "%s", why);
     }
     *nest = work;

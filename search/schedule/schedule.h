@@ -23,14 +23,23 @@
 
 /* id, name, is_structural, syntax, help. One row a primitive; the rest of design §4 joins here. The
  * printer and the parser are driven by the syntax: n name, + one or more names, # integer >= 0, >
- * "->", @ "at", . and = themselves (no space around), m max|min|smart, p "pack", r "register".
- * Names fill prim.name[] and the integer or mode prim.number. */
+ * "->", @ "at", b "by", . and = themselves (no space around), m max|min|smart, p "pack", r
+ * "register", f a sum of names ("2*t + i - j"), c a condition on such a sum ("i - n < -1", also >=;
+ * <= and > are read and printed as these). Names fill prim.name[], the factors of a sum prim.coef[]
+ * and the integer or mode prim.number. */
 #define CTUNE_PRIM_TABLE(X)                                                                        \
     X(DISTRIBUTE, "distribute", 1, "", "split loops over several statements into one nest each")   \
     X(FUSE, "fuse", 1, "nn#", "S0 S1 depth: merge the outer loops of two adjacent nests")          \
     X(POLYHEDRAL, "polyhedral", 1, "m", "max|min|smart: structure proposed by isl's scheduler")    \
+    X(SPLIT_DOMAIN, "split_domain", 1, "n@c",                                                      \
+      "i at e < c: loop i twice, first where the condition holds, then where not")                 \
     X(SPLIT, "split", 0, "n#>nn", "i f -> io ii: tile loop i by f")                                \
     X(REORDER, "reorder", 0, "+", "a b c ...: loops of one nest, outermost first")                 \
+    X(TILE, "tile", 0, "fb#>n@n",                                                                  \
+      "e by f -> x at i: loop over tiles of a sum of loops, outside i (skewed tiles)")             \
+    X(WAVE, "wave", 0, "f>n",                                                                      \
+      "e -> w: loop over a sum of loops, outside them (wavefronts)")                               \
+    X(COMPUTE, "compute", 0, "n@n", "S at i: run stage S inside loop i, for what is read there")   \
     X(COLLAPSE, "collapse", 0, "nn", "i j: run two adjacent loops as one parallel loop")           \
     X(UNROLL, "unroll", 0, "n", "i: replicate the body")                                           \
     X(VECTORIZE, "vectorize", 0, "n", "i: run the loop's iterations in vector lanes")              \
@@ -62,8 +71,10 @@ typedef struct ctune_prim {
     ctune_prim_kind kind;
     int n_names; /* loop and stage operands, in order of the text */
     char name[CTUNE_PRIM_NAMES][CTUNE_NAME_BYTES];
-    int64_t number; /* split: factor; fuse: depth; cache_read: read_id; specialize: value;
-                       polyhedral: ctune_poly_mode */
+    int32_t coef[CTUNE_PRIM_NAMES]; /* of the names in a sum; 0 for others */
+    bool is_less;                   /* split_domain: sum < number; else sum >= number */
+    int64_t number; /* split, tile: factor; fuse: depth; cache_read: read_id; specialize: value;
+                       polyhedral: ctune_poly_mode; split_domain: the right side */
 } ctune_prim;
 
 /* Growable list; owner: the holder, ctune_schedule_clear. */

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROPERTY_PARSE 0
 enum { MAX_FAILURES = 3, N_SETS = 6, MAX_PARAMS = 8, MAX_TENSORS = 64, SAMPLES = 6 };
 
 typedef struct memory {
@@ -285,7 +284,7 @@ static void observe(void *data, const char *pass, const ctune_loops *loops) {
     if (is_large && !p->has_failed) {
         check_set(p, &p->sets[4 + ctune_rng_below(&p->rng, N_SETS - 4)], pass, loops);
     }
-    if (PROPERTY_PARSE && ctune_rng_below(&p->rng, 50) == 0 && !p->has_failed) {
+    if (ctune_rng_below(&p->rng, 50) == 0 && !p->has_failed) {
         check_text(p, pass, loops);
     }
 }

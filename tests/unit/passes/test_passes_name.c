@@ -145,6 +145,24 @@ static void test_good_names(void **state) {
     }
 }
 
+/* The list that extraction gives to all regions of a file. */
+static void test_region_list(void **state) {
+    (void)state;
+    static const char *const hints[] = {"i1", "row", "row_3", "row", "col"};
+    static const char *const listed[] = {"a", "i1", "i1_2", "row", "row_2", "row_4"};
+    static const char *const want[] = {"i1_3", "row_3", "row_3_2", "row_5", "col"};
+    fixture f;
+    open_hostile(&f);
+    f.region->reserved = listed;
+    f.region->n_reserved = 6;
+    define(&f, hints, 5);
+    name(&f, NULL, 0);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(f.l->var[i].name, want[i]);
+    }
+    fixture_close(&f);
+}
+
 static void test_many(void **state) {
     (void)state;
     enum { N = 3000 };
@@ -169,6 +187,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile_hints),
         cmocka_unit_test(test_good_names),
+        cmocka_unit_test(test_region_list),
         cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

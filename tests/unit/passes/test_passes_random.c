@@ -164,7 +164,36 @@ static void test_equal_after_each_pass(void **state) {
     }
 }
 
+/* Each allocation of the passes fails once: a status, no crash. */
+static void test_out_of_memory(void **state) {
+    (void)state;
+    char *te = random_region();
+    int n_failed = 0, n_done = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        bool is_done = false;
+        for (uint64_t n = 1; !is_done; n++) {
+            fixture f;
+            fixture_open(&f, te);
+            make_program(&f, seed);
+            f.ctx.alloc_fail_at = f.ctx.n_allocs + n;
+            ctune_pass_options options = {.vector_bytes = 32};
+            ctune_status status = ctune_passes_run(f.l, &options, NULL, NULL);
+            assert_true(status == CTUNE_OK || status == CTUNE_ENOMEM);
+            is_done = status == CTUNE_OK;
+            n_failed += !is_done;
+            fixture_close(&f);
+        }
+        n_done++;
+    }
+    assert_int_equal(n_done, 40);
+    assert_true(n_failed > 40);
+    free(te);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal_after_each_pass)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal_after_each_pass),
+        cmocka_unit_test(test_out_of_memory),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,12 @@ static const char all_primitives[] = "distribute\n"
                                      "fuse S0 S1 2\n"
                                      "polyhedral smart\n"
                                      "specialize n=1024\n"
+                                     "split_domain i at 2*i - n < -1\n"
+                                     "split_domain i at -i >= 3\n"
                                      "split i 64 -> i0 i1\n"
+                                     "tile 2*t + i - j + S1 by 32 -> x at t\n"
+                                     "wave t0 + 3*x -> w\n"
+                                     "compute S0 at i0\n"
                                      "reorder j0 i0 i1 j1\n"
                                      "collapse i0 j0\n"
                                      "unroll i1\n"
@@ -54,6 +59,10 @@ static void test_round_trip(void **state) {
     assert_round_trip("  \n # only a comment\n;;\n", "");
     assert_round_trip("split i 8->a b;unroll b # tail\r\nspecialize n = 3",
                       "split i 8 -> a b\nunroll b\nspecialize n=3\n");
+    assert_round_trip("tile 2 t+1*i by 4->x at t;split_domain i at - i+ n <= -2;"
+                      "split_domain i at i > 4",
+                      "tile 2*t + i by 4 -> x at t\nsplit_domain i at -i + n < -1\n"
+                      "split_domain i at i >= 5\n");
 }
 
 static void assert_refused(const char *text, const char *place) {
@@ -69,7 +78,13 @@ static void assert_refused(const char *text, const char *place) {
 
 static void test_malformed(void **state) {
     (void)state;
-    assert_refused("tile i 3", "schedule:1:1: unknown primitive");
+    assert_refused("tiles i 3", "schedule:1:1: unknown primitive");
+    assert_refused("tile i 3", "schedule:1:8: 'by' is expected");
+    assert_refused("tile 0*i by 3 -> x at i", "schedule:1:6: a factor");
+    assert_refused("tile i + by 3 -> x at i", "schedule:1:13: 'by' is expected");
+    assert_refused("wave -> w", "schedule:1:7: a name is expected");
+    assert_refused("split_domain i at i = 3", "schedule:1:21: <, <=, > or >= is expected");
+    assert_refused("split_domain i at i < 99999999999", "schedule:1:23: number too large");
     assert_refused("distribute\n  split i", "schedule:2:10: a number is expected");
     assert_refused("split i 4 i0 i1", "schedule:1:11: '->' is expected");
     assert_refused("split i 99999999999999999999 -> a b", "schedule:1:9: number too large");

@@ -1,0 +1,122 @@
+/*
+ * Distances of direction vectors: the least and the greatest difference (dst - src) of each common
+ * loop, over all parameter values.
+ *
+ * In: the pairs behind each vector, kept by the walk (check.c). Out: min[] and max[] of the
+ * vectors, exact over the integers. It has an operation budget of its own: a form stays legal when
+ * the distances turn out too dear, its vectors are then known by their signs alone. A side that has
+ * reached its sign's limit is not asked again.
+ */
+#include "search/deps/deps_private.h"
+
+#include <isl/ilp.h>
+#include <isl/local_space.h>
+#include <isl/val.h>
+#include <stdlib.h>
+
+static int64_t sign_min(uint8_t sign) {
+    return sign == CTUNE_SIGN_POS ? 1 : sign == CTUNE_SIGN_ZERO ? 0 : CTUNE_DIST_MIN;
+}
+
+static int64_t sign_max(uint8_t sign) {
+    return sign == CTUNE_SIGN_NEG ? -1 : sign == CTUNE_SIGN_ZERO ? 0 : CTUNE_DIST_MAX;
+}
+
+void ctune_depvec_range(const ctune_depvec *vec, int level, int64_t *min, int64_t *max) {
+    *min = sign_min(vec->sign[level]);
+    *max = sign_max(vec->sign[level]);
+    if (vec->has_distance && vec->min[level] <= vec->max[level]) {
+        *min = vec->min[level] > *min ? vec->min[level] : *min;
+        *max = vec->max[level] < *max ? vec->max[level] : *max;
+    }
+}
+
+void ctune_leaf_append(ctune_veclist *list, int vec, const isl_basic_map *pairs, const int *in,
+                       const int *out) {
+    if (list->n_leaves == list->size_leaves) {
+        int size = list->size_leaves == 0 ? 32 : list->size_leaves * 2;
+        ctune_leaf *grown = realloc(list->leaf, (size_t)size * sizeof *grown);
+        if (grown == NULL) {
+            list->failed = true;
+            return;
+        }
+        list->leaf = grown;
+        list->size_leaves = size;
+    }
+    ctune_leaf *leaf = &list->leaf[list->n_leaves++];
+    leaf->vec = vec;
+    leaf->pairs = isl_basic_map_copy((isl_basic_map *)pairs);
+    for (int d = 0; d < CTUNE_MAX_DEPTH; d++) {
+        leaf->in[d] = (int8_t)in[d];
+        leaf->out[d] = (int8_t)out[d];
+    }
+}
+
+void ctune_veclist_clear(ctune_veclist *list) {
+    for (int i = 0; i < list->n_leaves; i++) {
+        isl_basic_map_free(list->leaf[i].pairs);
+    }
+    free(list->leaf);
+    free(list->vec);
+    *list = (ctune_veclist){0};
+}
+
+/* Extreme of the difference at a level. false: isl failed. */
+static bool extreme(const ctune_leaf *leaf, int level, bool is_max, int64_t *out) {
+    isl_set *pairs =
+        isl_set_from_basic_set(isl_basic_map_wrap(isl_basic_map_copy(leaf->pairs)));
+    int n_in = (int)isl_basic_map_dim(leaf->pairs, isl_dim_in);
+    isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(pairs));
+    isl_aff *difference = isl_aff_zero_on_domain(ls);
+    difference = isl_aff_set_coefficient_si(difference, isl_dim_in, leaf->in[level], -1);
+    difference = isl_aff_set_coefficient_si(difference, isl_dim_in, n_in + leaf->out[level], 1);
+    isl_val *v = is_max ? isl_set_max_val(pairs, difference) : isl_set_min_val(pairs, difference);
+    bool is_known = v != NULL && isl_val_is_nan(v) == isl_bool_false;
+    if (is_known) {
+        bool is_int = isl_val_is_int(v) == isl_bool_true &&
+                      isl_val_cmp_si(v, INT32_MIN) >= 0 && isl_val_cmp_si(v, INT32_MAX) <= 0;
+        *out = is_int ? isl_val_get_num_si(v) : is_max ? CTUNE_DIST_MAX : CTUNE_DIST_MIN;
+    }
+    isl_val_free(v);
+    isl_aff_free(difference);
+    isl_set_free(pairs);
+    return is_known;
+}
+
+/* Widen the vector's distances to those of one of its leaves. */
+static bool widen(ctune_depvec *vec, const ctune_leaf *leaf) {
+    for (int d = 0; d < vec->n_common; d++) {
+        int64_t value;
+        if (vec->min[d] > sign_min(vec->sign[d])) {
+            if (!extreme(leaf, d, false, &value)) {
+                return false;
+            }
+            vec->min[d] = value < vec->min[d] ? value : vec->min[d];
+        }
+        if (vec->max[d] < sign_max(vec->sign[d])) {
+            if (!extreme(leaf, d, true, &value)) {
+                return false;
+            }
+            vec->max[d] = value > vec->max[d] ? value : vec->max[d];
+        }
+    }
+    return true;
+}
+
+void ctune_deps_measure(const ctune_deps *deps, ctune_veclist *list) {
+    for (int v = 0; v < list->n; v++) {
+        list->vec[v].has_distance = true;
+        for (int d = 0; d < list->vec[v].n_common; d++) {
+            bool is_zero = list->vec[v].sign[d] == CTUNE_SIGN_ZERO;
+            list->vec[v].min[d] = is_zero ? 0 : CTUNE_DIST_MAX;
+            list->vec[v].max[d] = is_zero ? 0 : CTUNE_DIST_MIN;
+        }
+    }
+    ctune_isl_begin(deps->isl, CTUNE_BUDGET_DISTANCE);
+    for (int i = 0; i < list->n_leaves; i++) {
+        ctune_depvec *vec = &list->vec[list->leaf[i].vec];
+        vec->has_distance = vec->has_distance && widen(vec, &list->leaf[i]);
+    }
+    isl_ctx_set_max_operations(deps->isl, 0);
+    isl_ctx_reset_error(deps->isl);
+}

@@ -1,0 +1,249 @@
+/*
+ * Splitting a domain at a condition (index-set splitting): ctune_tree_split_domain of deps.h.
+ *
+ * In: a tree, one of its loops, an affine condition. Out: the loop twice, one after the other, its
+ * statements in pieces: those instances for which the condition holds, then the others. Constraints
+ * that a piece's other constraints imply are dropped, so that an interior has plain bounds. Whether
+ * the new order is legal is left to ctune_tree_accept.
+ */
+#include "search/deps/deps_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct splitter {
+    ctune_build *b;
+    int dim; /* the loop to split */
+    const ctune_aff *cond, *not_cond;
+    uint64_t stmts;                   /* below it */
+    int stmt_to[CTUNE_MAX_STMTS];     /* its second piece */
+    const ctune_aff **dim_to;         /* [CTUNE_MAX_DIMS]: the second copy's dims, others: themselves */
+    int new_dim[CTUNE_MAX_DIMS];      /* -1: not copied */
+    bool is_done;
+    const char *why;
+} splitter;
+
+static bool is_name_taken(const ctune_build *b, const char *name) {
+    for (int s = 0; s < b->region->n_stages; s++) {
+        if (strcmp(b->region->stages[s].name, name) == 0) {
+            return true;
+        }
+    }
+    for (int s = 0; s < b->n_stmts; s++) {
+        if (b->stmts[s].name != NULL && strcmp(b->stmts[s].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *new_name(ctune_build *b, int stage) {
+    for (int k = 2;; k++) {
+        char *name = ctune_arena_printf(b->arena, "%.17s_%d", b->region->stages[stage].name, k);
+        if (name == NULL || !is_name_taken(b, name)) {
+            return name;
+        }
+    }
+}
+
+/* Does the statement run inside every loop that the condition speaks of? */
+static bool has_dims(const ctune_stmt *stmt, const ctune_aff *cond) {
+    for (int t = 0; t < cond->n_terms; t++) {
+        bool is_found = cond->terms[t].kind != CTUNE_TERM_AXIS;
+        for (int d = 0; d < stmt->n_dims; d++) {
+            is_found = is_found || stmt->dims[d] == cond->terms[t].id;
+        }
+        if (!is_found) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void add_con(ctune_build *b, ctune_stmt *stmt, const ctune_aff *con) {
+    const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, stmt->n_cons + 2);
+    for (int c = 0; cons != NULL && c < stmt->n_cons; c++) {
+        cons[c] = stmt->cons[c];
+    }
+    if (cons != NULL) {
+        cons[stmt->n_cons++] = con;
+    }
+    stmt->cons = cons;
+    stmt->is_piece = true;
+}
+
+static int second_dim(splitter *sp, int dim) {
+    if (sp->new_dim[dim] < 0) {
+        sp->new_dim[dim] = ctune_build_dim(sp->b, sp->b->dims[dim].name);
+        sp->dim_to[dim] = ctune_aff_term(sp->b->arena, CTUNE_TERM_AXIS,
+                                         sp->new_dim[dim] < 0 ? 0 : sp->new_dim[dim], 1);
+    }
+    return sp->new_dim[dim];
+}
+
+/* The second piece of statement s, over the copied loops. */
+static void copy_stmt(splitter *sp, int s) {
+    ctune_build *b = sp->b;
+    if (b->n_stmts == CTUNE_MAX_STMTS) {
+        b->too_large = true;
+        return;
+    }
+    ctune_stmt *from = &b->stmts[s], *to = &b->stmts[b->n_stmts];
+    *to = *from;
+    to->name = new_name(b, from->stage);
+    sp->stmt_to[s] = b->n_stmts++;
+    bool is_inside = false;
+    for (int d = 0; d < from->n_dims; d++) {
+        is_inside = is_inside || from->dims[d] == sp->dim;
+        to->dims[d] = is_inside ? second_dim(sp, from->dims[d]) : from->dims[d];
+    }
+    for (int d = 0; d < b->region->stages[from->stage].n_axes; d++) {
+        to->iter[d] = ctune_aff_map(b->arena, from->iter[d], sp->dim_to);
+    }
+    to->cons = ctune_affs_map(b->arena, from->n_cons, from->cons, sp->dim_to);
+    add_con(b, to, ctune_aff_map(b->arena, sp->not_cond, sp->dim_to));
+    add_con(b, from, sp->cond);
+}
+
+static const ctune_tnode *copy_node(const splitter *sp, const ctune_tnode *node, bool is_second) {
+    if (node->kind == CTUNE_TNODE_STMT) {
+        return ctune_build_stmt(sp->b, is_second ? sp->stmt_to[node->stmt] : node->stmt);
+    }
+    ctune_tnodes *kids = CTUNE_NEW(sp->b->arena, ctune_tnodes);
+    for (int k = 0; kids != NULL && k < node->n_kids; k++) {
+        ctune_tnodes_append(kids, copy_node(sp, node->kids[k], is_second));
+    }
+    int dim = is_second && node->kind == CTUNE_TNODE_LOOP ? sp->new_dim[node->dim] : node->dim;
+    return kids != NULL ? ctune_build_loop(sp->b, dim, kids) : NULL;
+}
+
+static void split_loop(splitter *sp, const ctune_tnode *loop, ctune_tnodes *out) {
+    sp->is_done = true;
+    sp->stmts = ctune_tnode_stmts(loop);
+    int n = sp->b->n_stmts;
+    for (int s = 0; s < n; s++) {
+        if ((sp->stmts >> s & 1) && !has_dims(&sp->b->stmts[s], sp->cond)) {
+            sp->why = "a statement stands outside a loop of the condition";
+            return;
+        }
+    }
+    for (int s = 0; s < n && !sp->b->too_large; s++) {
+        if (sp->stmts >> s & 1) {
+            copy_stmt(sp, s);
+        }
+    }
+    if (!sp->b->too_large) {
+        ctune_tnodes_append(out, copy_node(sp, loop, false));
+        ctune_tnodes_append(out, copy_node(sp, loop, true));
+    }
+}
+
+static void split_below(splitter *sp, const ctune_tnode *node, ctune_tnodes *out) {
+    for (int k = 0; k < node->n_kids; k++) {
+        const ctune_tnode *kid = node->kids[k];
+        if (kid->kind == CTUNE_TNODE_LOOP && kid->dim == sp->dim) {
+            split_loop(sp, kid, out);
+        } else if (kid->kind == CTUNE_TNODE_STMT) {
+            ctune_tnodes_append(out, ctune_build_stmt(sp->b, kid->stmt));
+        } else {
+            ctune_tnodes *kids = CTUNE_NEW(sp->b->arena, ctune_tnodes);
+            if (kids != NULL) {
+                split_below(sp, kid, kids);
+                ctune_tnodes_append(out, ctune_build_loop(sp->b, kid->dim, kids));
+            }
+        }
+    }
+}
+
+/* ---- pieces' constraints --------------------------------------------------------------------- */
+
+static bool is_empty(isl_basic_set *set) {
+    bool empty = isl_basic_set_is_empty(set) == isl_bool_true;
+    isl_basic_set_free(set);
+    return empty;
+}
+
+/* Drop what the other constraints imply. false: the piece is empty. */
+static bool simplify(const ctune_deps *deps, const ctune_tree *tree, int s) {
+    ctune_stmt *stmt = (ctune_stmt *)&tree->stmts[s]; /* the tree is not shared yet */
+    const ctune_aff **cons = CTUNE_NEW_ARRAY(tree->arena, const ctune_aff *, stmt->n_cons + 1);
+    int n = stmt->n_cons;
+    if (cons == NULL) {
+        return true;
+    }
+    if (is_empty(ctune_isl_stmt_domain(deps, tree, s))) {
+        return false;
+    }
+    memcpy(cons, stmt->cons, (size_t)n * sizeof(const ctune_aff *));
+    for (int c = n - 1; c >= 0; c--) {
+        const ctune_aff *con = cons[c];
+        const ctune_aff *no = ctune_aff_scale(tree->arena, con, -1);
+        cons[c] = ctune_aff_add_const(tree->arena, no, -1);
+        if (cons[c] != NULL && is_empty(ctune_isl_stmt_set(deps, tree, s, n, cons))) {
+            memmove(&cons[c], &cons[c + 1], (size_t)(n - 1 - c) * sizeof *cons);
+            n--;
+        } else {
+            cons[c] = con;
+        }
+    }
+    stmt->n_cons = n;
+    stmt->cons = cons;
+    return true;
+}
+
+static ctune_status finish(ctune_ctx *ctx, ctune_deps *deps, const splitter *sp, int n_before,
+                           ctune_tree *tree, ctune_tree **out) {
+    bool is_whole = true;
+    ctune_isl_begin(deps->isl, CTUNE_BUDGET_CHECK);
+    for (int s = 0; s < tree->n_stmts && is_whole; s++) {
+        bool is_new = s >= n_before || (sp->stmts >> s & 1);
+        is_whole = !is_new || simplify(deps, tree, s);
+    }
+    ctune_status status = ctune_isl_end(ctx, deps->isl, "split_domain");
+    if (status == CTUNE_OK && ctune_arena_has_failed(tree->arena)) {
+        status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while splitting a domain");
+    }
+    if (status == CTUNE_OK && !is_whole) {
+        status = ctune_fail(ctx, CTUNE_EREFUSED,
+                            "split_domain: the condition holds always or never");
+    }
+    if (status != CTUNE_OK) {
+        ctune_tree_destroy(tree);
+        return status;
+    }
+    return ctune_tree_accept(ctx, deps, tree, out);
+}
+
+ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree,
+                                     int dim, const ctune_aff *cond, ctune_tree **out) {
+    *out = NULL;
+    ctune_build b;
+    ctune_status status = ctune_build_init_from(ctx, &b, deps->region, tree);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    splitter sp = {.b = &b, .dim = dim};
+    ctune_tnodes *kids = CTUNE_NEW(b.arena, ctune_tnodes);
+    sp.dim_to = CTUNE_NEW_ARRAY(b.arena, const ctune_aff *, CTUNE_MAX_DIMS);
+    sp.cond = ctune_aff_copy(b.arena, cond);
+    sp.not_cond = ctune_aff_add_const(b.arena, ctune_aff_scale(b.arena, cond, -1), -1);
+    if (kids == NULL || sp.dim_to == NULL || sp.cond == NULL || sp.not_cond == NULL) {
+        ctune_build_clear(&b);
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while splitting a domain");
+    }
+    for (int d = 0; d < CTUNE_MAX_DIMS; d++) {
+        sp.new_dim[d] = -1;
+        sp.dim_to[d] =
+            d < tree->n_dims ? ctune_aff_term(b.arena, CTUNE_TERM_AXIS, d, 1) : NULL;
+    }
+    int n_before = b.n_stmts;
+    split_below(&sp, tree->root, kids);
+    if (sp.why != NULL || !sp.is_done) {
+        ctune_build_clear(&b);
+        return ctune_fail(ctx, CTUNE_EREFUSED, "split_domain: %s",
+                          sp.why != NULL ? sp.why : "no such loop");
+    }
+    ctune_tree *result;
+    status = ctune_build_finish(ctx, &b, kids, &result);
+    return status == CTUNE_OK ? finish(ctx, deps, &sp, n_before, result, out) : status;
+}
