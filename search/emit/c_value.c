@@ -312,32 +312,18 @@ static void print_convert(ctune_emitter *e, const ctune_value *v, const value_ro
     }
 }
 
-/* Literals stand in parentheses but where they are the whole expression: see print_fma. */
-static void print_literal_head(ctune_emitter *e, const ctune_value *v) {
-    ctune_text_printf(e->out, "%s(%s){", e->options->is_c90 ? "__extension__ " : "",
-                      emit_type(e, v->type, v->lanes));
-}
-
-static bool is_zero(const ctune_value *v) {
-    return v->op == CTUNE_V_CONST && v->text == NULL && v->i_value == 0 && v->f_value == 0 &&
-           !signbit(v->f_value);
-}
-
 static void print_splat(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    print_literal_head(e, v);
-    if (is_zero(v->kids[0])) {
-        text(e, "0}");
-        return;
-    }
-    ctune_text_printf(e->out, "CTUNE_X%d(", v->lanes);
+    ctune_text_printf(e->out, "CTUNE_SPLAT%d(%s, ", v->lanes, emit_type(e, v->type, v->lanes));
     emit_value(e, v->kids[0], CTUNE_LEVEL_ANY);
-    text(e, ")}");
+    text(e, ")");
 }
 
+/* In parentheses but where it is the whole expression: see print_fma. */
 static void print_gather(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    print_literal_head(e, v);
+    ctune_text_printf(e->out, "%s(%s){", e->options->is_c90 ? "__extension__ " : "",
+                      emit_type(e, v->type, v->lanes));
     print_list(e, v, CTUNE_LEVEL_ANY);
     text(e, "}");
 }
@@ -383,7 +369,7 @@ static const value_row rows[CTUNE_N_VALUE_OPS] = {
     [CTUNE_V_MIN] = {print_extreme, "<", L(OTHER), L(SUM), L(SUM)},
     [CTUNE_V_MAX] = {print_extreme, ">", L(OTHER), L(SUM), L(SUM)},
     [CTUNE_V_CALL] = {print_call, NULL, L(PRIMARY), 0, 0},
-    [CTUNE_V_SPLAT] = {print_splat, NULL, L(OTHER), 0, 0},
+    [CTUNE_V_SPLAT] = {print_splat, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_GATHER] = {print_gather, NULL, L(OTHER), 0, 0},
     [CTUNE_V_EXTRACT] = {print_extract, NULL, L(PRIMARY), 0, 0},
 };
