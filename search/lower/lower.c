@@ -104,14 +104,14 @@ static bool is_held(const lower_limit *limit, const ctune_bound *row) {
     return false;
 }
 
-/* After a loop over dim was opened with limits lo, hi: which domain constraints of stmt hold by
+/* After a loop was opened with limits lo, hi: which domain constraints of stmt hold by
  * them, which wait; and likewise which loops over sums. */
-static ctune_status note_constraints(lowerer *w, int stmt, int dim, const lower_limit *lo,
+static ctune_status note_constraints(lowerer *w, int stmt, int node, const lower_limit *lo,
                                      const lower_limit *hi) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     int tile_node[CTUNE_MAX_OPEN];
     ctune_bounds b;
-    ctune_status status = lower_bounds_rows(w, stmt, dim, &b, tile_node);
+    ctune_status status = lower_bounds_rows(w, stmt, node, &b, tile_node);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -396,13 +396,12 @@ static ctune_status find_limits(lowerer *w, int node, bool is_grid, lower_limit 
     const ctune_nnode *nn = &w->nest->node[node];
     int stmts[CTUNE_MAX_STMTS];
     int n = loop_stmts(w, node, stmts);
-    if (nn->sum >= 0 || is_grid) {
-        return lower_bounds_node(w, stmts, n, node, lo, hi);
-    }
-    ctune_status status = lower_bounds_hull(w, stmts, n, nn->dim, lo, hi);
-    for (int i = 0; i < n && nn->step == 1 && status == CTUNE_OK; i++) {
+    ctune_status status = nn->sum >= 0 || is_grid ? lower_bounds_node(w, stmts, n, node, lo, hi)
+                                                  : lower_bounds_hull(w, stmts, n, nn->dim, lo, hi);
+    bool is_exact = nn->step == 1 || nn->sum >= 0; /* others wait for their inner levels */
+    for (int i = 0; i < n && is_exact && status == CTUNE_OK; i++) {
         /* before rows are dropped that outer levels imply */
-        status = note_constraints(w, stmts[i], nn->dim, lo, hi);
+        status = note_constraints(w, stmts[i], node, lo, hi);
     }
     return status;
 }
