@@ -141,7 +141,7 @@ static ctune_status compile(ctune_ctx *ctx, const ctune_source *source, const ct
     ctune_emit_options emit = source->emit;
     emit.is_source = false; /* ctune_args */
     ctune_emit_prelude(&emit, &text);
-    ctune_status status = ctune_emit_original(ctx, region, "ctune_original", &text);
+    ctune_status status = ctune_emit_original(ctx, region, &emit, "ctune_original", &text);
     /* candidates are static: something must refer to it */
     ctune_text_append(&text, "\nvoid *ctune_keep(void);\n"
                              "void *ctune_keep(void) { return (void *)ctune_original; }\n");

@@ -77,7 +77,7 @@ ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
         status = ctune_program_create(ctx, out->region, &out->program);
     }
     if (status == CTUNE_OK) {
-        status = ctune_emit_original(ctx, out->region, "ctune_original", &unit);
+        status = ctune_emit_original(ctx, out->region, &source->emit, "ctune_original", &unit);
     }
     if (status == CTUNE_OK) {
         status = start(ctx, out, options, ctune_text_get(&unit));

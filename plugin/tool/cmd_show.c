@@ -2,7 +2,6 @@
  * ctune show STAGE FILE: one of the stages between the source and the machine code, as text.
  */
 #include "plugin/tool/tool.h"
-#include "search/lower/loops.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -90,10 +89,9 @@ static ctune_status show_nest(ctune_ctx *ctx, show_job *j, ctune_text *out) {
 static ctune_status show_loops(ctune_ctx *ctx, show_job *j, ctune_text *out) {
     ctune_nest nest;
     ctune_loops *loops;
-    ctune_lower_options options = {j->source.emit.vector_bytes, j->source.emit.openmp};
     ctune_status status = make_nest(ctx, j, &nest);
     if (status == CTUNE_OK) {
-        status = ctune_loops_create(ctx, &nest, &options, &loops);
+        status = ctune_emit_lower(ctx, &nest, &j->source.emit, &loops);
     }
     if (status == CTUNE_OK) {
         ctune_loops_print(loops, out);

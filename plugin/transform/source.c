@@ -34,7 +34,11 @@ static void set_machine(ctune_source *s) {
     const ctune_target *t = &s->target;
     ctune_target_facts_default(t, &s->facts); /* a build does not depend on a user's calibration */
     ctune_target_facts_estimate(&s->facts, &s->machine);
-    s->emit = (ctune_emit_options){.vector_bytes = t->vector_bytes, .openmp = t->openmp};
+    s->emit = (ctune_emit_options){.vector_bytes = t->vector_bytes,
+                                   .openmp = t->openmp,
+                                   .fma = t->has_fma && t->contract != CTUNE_CONTRACT_OFF,
+                                   .contract = t->contract,
+                                   .is_c90 = t->is_c90};
     s->space = (ctune_space_options){.vector_bytes = t->vector_bytes,
                                      .openmp = t->openmp,
                                      .l1_bytes = t->l1_bytes,

@@ -3,20 +3,38 @@
  *
  * Facts over parameters (region->assumes, fixed parameters of `specialize`) and disjoint storage of
  * pointers that may overlap: the bytes that the region can touch of each, as [first, last] element
- * of the leading index.
+ * of the leading index. Ranges are built as indices of the program, so that they are simplified.
  */
 #include "search/emit/emit_private.h"
+#include "search/lower/bounds.h"
 
 #include <string.h>
 
-static const char *join(ctune_emitter *e, const char *all, const char *one) {
-    return all == NULL ? one : ctune_arena_printf(e->arena, "%s &&\n        %s", all, one);
+static void join(ctune_emitter *e) {
+    ctune_text_append(e->out, e->out->len > 0 ? " &&\n        " : "");
 }
 
-/* Smallest or largest value of aff over the stage's domain box, in C over parameters; NULL when it
- * has no such form. */
-static const char *extreme(ctune_emitter *e, const ctune_stage *stage, const ctune_aff *aff,
-                           bool largest) {
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+/* Smallest or largest value of a bound list: max of lowers, min of uppers. */
+static const ctune_aff *limit_of(ctune_loops *l, const ctune_bounds *b, bool upper) {
+    const ctune_bound *bound = upper ? b->upper : b->lower;
+    const ctune_aff *all = NULL;
+    for (int i = 0; i < (upper ? b->n_upper : b->n_lower); i++) {
+        const ctune_aff *aff = ctune_loops_import(l, bound[i].aff, NULL);
+        const ctune_aff *one = upper ? ctune_loops_floor(l, aff, bound[i].den)
+                                     : ctune_loops_ceil(l, aff, bound[i].den);
+        all = all == NULL ? one
+              : upper     ? ctune_loops_min(l, all, one)
+                          : ctune_loops_max(l, all, one);
+    }
+    return all;
+}
+
+/* Smallest or largest value of aff over the stage's domain box, over parameters; NULL when it has
+ * no such form. */
+static const ctune_aff *extreme(ctune_emitter *e, const ctune_stage *stage, const ctune_aff *aff,
+                                bool largest) {
     ctune_stmt plain = {
         .stage = 0, .n_dims = stage->n_axes, .n_cons = stage->n_cons, .cons = stage->cons};
     for (int d = 0; d < stage->n_axes; d++) {
@@ -25,58 +43,33 @@ static const char *extreme(ctune_emitter *e, const ctune_stage *stage, const ctu
     if (!ctune_bounds_is_plain(e->region, aff)) {
         return NULL;
     }
-    ctune_text text;
-    ctune_text_init(&text);
-    const ctune_aff *rest = ctune_aff_const(e->arena, aff->c0);
-    bool ok = true;
-    for (int t = 0; t < aff->n_terms && ok; t++) {
+    ctune_loops *l = e->loops;
+    const ctune_aff *sum = ctune_loops_const(l, aff->c0);
+    for (int t = 0; t < aff->n_terms && sum != NULL; t++) {
         const ctune_term *term = &aff->terms[t];
+        const ctune_aff *value = NULL;
         if (term->kind != CTUNE_TERM_AXIS) {
-            rest = ctune_aff_add(e->arena, rest,
-                                 ctune_aff_term(e->arena, term->kind, term->id, term->coef));
-            continue;
-        }
-        int pos = -1;
-        for (int d = 0; d < stage->n_axes; d++) {
-            pos = stage->axes[d] == term->id ? d : pos;
-        }
-        ctune_bounds b;
-        ok = pos >= 0 && ctune_bounds_find(e->ctx, e->arena, e->region, &plain, NULL, 0, NULL, 0,
-                                           pos, &b) == CTUNE_OK;
-        if (ok) {
-            bool upper = (term->coef > 0) == largest;
-            ctune_limit limit = {.is_max = !upper,
-                                 .n = upper ? b.n_upper : b.n_lower,
-                                 .bound = upper ? b.upper : b.lower,
-                                 .align_var = -1};
-            const char *value = emit_limit(e, &limit, 0);
-            ctune_text_append(&text, text.len > 0 ? " + " : "");
-            if (term->coef == 1) {
-                ctune_text_append(&text, value);
-            } else {
-                ctune_text_printf(&text, "%lld * (%s)", (long long)term->coef, value);
+            const ctune_aff *bare = ctune_aff_term(e->arena, term->kind, term->id, 1);
+            value = ctune_loops_import(l, bare, NULL);
+        } else {
+            int pos = -1;
+            for (int d = 0; d < stage->n_axes; d++) {
+                pos = stage->axes[d] == term->id ? d : pos;
+            }
+            ctune_bounds b;
+            if (pos >= 0 && ctune_bounds_find(e->ctx, e->arena, e->region, &plain, NULL, 0, NULL, 0,
+                                              pos, &b) == CTUNE_OK) {
+                value = limit_of(l, &b, (term->coef > 0) == largest);
             }
         }
+        sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, value, term->coef));
     }
-    const char *out = NULL;
-    bool is_bare = rest != NULL && rest->n_terms == 0 && rest->c0 == 0 && text.len > 0;
-    if (ok) {
-        out = ctune_arena_printf(e->arena, "%s%s%s", ctune_text_get(&text),
-                                 is_bare || text.len == 0 ? "" : " + ",
-                                 is_bare ? "" : emit_aff(e, NULL, rest));
-    }
-    ctune_text_clear(&text);
-    return out;
-}
-
-static const char *widen(ctune_emitter *e, const char *all, const char *one, bool largest) {
-    return all == NULL ? one
-                       : ctune_arena_printf(e->arena, "%s(%s, %s)",
-                                            largest ? "ctune_max" : "ctune_min", all, one);
+    return sum;
 }
 
 /* [lo, hi] of the leading index over all accesses of the tensor. */
-static bool leading_range(ctune_emitter *e, int tensor, const char **lo, const char **hi) {
+static bool leading_range(ctune_emitter *e, int tensor, const ctune_aff **lo,
+                          const ctune_aff **hi) {
     *lo = *hi = NULL;
     for (int s = 0; s < e->region->n_stages; s++) {
         const ctune_stage *stage = &e->region->stages[s];
@@ -85,45 +78,55 @@ static bool leading_range(ctune_emitter *e, int tensor, const char **lo, const c
             if (a->tensor != tensor) {
                 continue;
             }
-            const char *x = extreme(e, stage, a->idx[0], false);
-            const char *y = extreme(e, stage, a->idx[0], true);
+            const ctune_aff *x = extreme(e, stage, a->idx[0], false);
+            const ctune_aff *y = extreme(e, stage, a->idx[0], true);
             if (x == NULL || y == NULL) {
                 return false;
             }
-            if (*lo == NULL || strcmp(*lo, x) != 0) {
-                *lo = widen(e, *lo, x, false);
-            }
-            if (*hi == NULL || strcmp(*hi, y) != 0) {
-                *hi = widen(e, *hi, y, true);
-            }
+            *lo = *lo == NULL ? x : ctune_loops_min(e->loops, *lo, x);
+            *hi = *hi == NULL ? y : ctune_loops_max(e->loops, *hi, y);
         }
     }
-    return *lo != NULL;
+    return *lo != NULL && *hi != NULL;
 }
 
-/* "p, elements before p, elements after" of a pointer tensor for ctune_disjoint. */
-static const char *storage(ctune_emitter *e, int tensor) {
-    const ctune_tensor *t = &e->region->tensors[tensor];
-    const char *row = "1";
-    for (int d = 1; d < t->rank; d++) {
-        const char *extent = emit_aff(e, NULL, t->extent[d]);
-        row = d == 1 ? ctune_arena_printf(e->arena, "(%s)", extent)
-                     : ctune_arena_printf(e->arena, "%s * (%s)", row, extent);
+/* ---- disjoint storage ------------------------------------------------------------------------ */
+
+/* rows of the leading index, in bytes */
+static void print_bytes(ctune_emitter *e, const ctune_tensor *t, const ctune_aff *rows) {
+    if (rows != NULL && rows->n_terms == 0 && rows->c0 == 0) {
+        ctune_text_append(e->out, "0");
+        return;
     }
-    int stride = t->elem_stride_bytes;
+    emit_index(e, rows, CTUNE_LEVEL_PRIMARY);
+    for (int d = 1; d < t->rank; d++) {
+        ctune_text_append(e->out, " * ");
+        emit_index(e, ctune_loops_import(e->loops, t->extent[d], NULL), CTUNE_LEVEL_PRIMARY);
+    }
+    ctune_text_printf(e->out, " * %dL", t->elem_stride_bytes);
+}
+
+/* "p, first byte, end" of a tensor for ctune_disjoint. False: the range is not known. */
+static bool print_storage(ctune_emitter *e, int tensor) {
+    const ctune_tensor *t = &e->region->tensors[tensor];
+    const ctune_aff *lo = ctune_loops_const(e->loops, 0), *end = NULL;
     if (t->rank == 0) {
-        return ctune_arena_printf(e->arena, "%s, 0, %d", t->base, ctune_type_get(t->type)->bytes);
+        ctune_text_printf(e->out, "%s, 0, %d", t->base, ctune_type_get(t->type)->bytes);
+        return true;
     }
     if (t->extent[0] != NULL) {
-        return ctune_arena_printf(e->arena, "%s, 0, (%s) * %s * %d", t->base,
-                                  emit_aff(e, NULL, t->extent[0]), row, stride);
+        end = ctune_loops_import(e->loops, t->extent[0], NULL);
+    } else if (leading_range(e, tensor, &lo, &end)) {
+        end = ctune_aff_add_const(e->loops->arena, end, 1);
     }
-    const char *lo, *hi;
-    if (!leading_range(e, tensor, &lo, &hi)) {
-        return NULL;
+    if (lo == NULL || end == NULL) {
+        return false;
     }
-    return ctune_arena_printf(e->arena, "%s, (%s) * %s * %d, (%s + 1) * %s * %d", t->base, lo, row,
-                              stride, hi, row, stride);
+    ctune_text_printf(e->out, "%s, ", t->base);
+    print_bytes(e, t, lo);
+    ctune_text_append(e->out, ", ");
+    print_bytes(e, t, end);
+    return true;
 }
 
 static bool may_overlap(const ctune_region *region, int a, int b) {
@@ -143,36 +146,41 @@ static bool may_overlap(const ctune_region *region, int a, int b) {
     return strcmp(x->base, y->base) != 0; /* members of one array of structs never overlap */
 }
 
-const char *emit_guard(ctune_emitter *e) {
+static bool print_disjoint(ctune_emitter *e, int a, int b) {
+    join(e);
+    ctune_text_append(e->out, "ctune_disjoint(");
+    bool ok = print_storage(e, a);
+    ctune_text_append(e->out, ", ");
+    ok = ok && print_storage(e, b);
+    ctune_text_append(e->out, ")");
+    return ok;
+}
+
+void emit_guard(ctune_emitter *e, const ctune_form *form) {
     const ctune_region *region = e->region;
-    const char *all = NULL;
-    for (int i = 0; i < e->nest->form->n_fixed; i++) {
-        all = join(e, all,
-                   ctune_arena_printf(e->arena, "%s == %lld",
-                                      emit_param(e, e->nest->form->fixed_param[i]),
-                                      (long long)e->nest->form->fixed_value[i]));
+    for (int i = 0; form != NULL && i < form->n_fixed; i++) {
+        join(e);
+        e->is_param_used[form->fixed_param[i]] = true;
+        ctune_text_printf(e->out, "%s == %lld", e->param[form->fixed_param[i]],
+                          (long long)form->fixed_value[i]);
     }
-    if (e->standalone) {
-        return all == NULL ? "" : all;
-    }
-    for (int i = 0; i < region->n_assumes; i++) {
+    for (int i = 0; i < region->n_assumes && !e->is_standalone; i++) {
         const ctune_assume *a = &region->assumes[i];
-        const char *text = a->c_text != NULL
-                               ? ctune_arena_printf(e->arena, "(%s)", a->c_text)
-                               : ctune_arena_printf(e->arena, "%s >= 0", emit_aff(e, NULL, a->aff));
-        all = join(e, all, text);
-    }
-    for (int a = 0; a < region->n_tensors && !region->noalias; a++) {
-        for (int b = a + 1; b < region->n_tensors; b++) {
-            if (!may_overlap(region, a, b)) {
-                continue;
-            }
-            const char *x = storage(e, a), *y = storage(e, b);
-            if (x == NULL || y == NULL) {
-                return "0 /* the range of an access is not known */";
-            }
-            all = join(e, all, ctune_arena_printf(e->arena, "ctune_disjoint(%s, %s)", x, y));
+        join(e);
+        if (a->c_text != NULL) {
+            ctune_text_printf(e->out, "(%s)", a->c_text);
+        } else {
+            const ctune_aff *aff = ctune_loops_import(e->loops, a->aff, NULL);
+            emit_conditions(e, &aff, 1);
         }
     }
-    return all == NULL ? "" : all;
+    for (int a = 0; a < region->n_tensors && !region->noalias && !e->is_standalone; a++) {
+        for (int b = a + 1; b < region->n_tensors; b++) {
+            if (may_overlap(region, a, b) && !print_disjoint(e, a, b)) {
+                ctune_text_clear(e->out);
+                ctune_text_append(e->out, "0 /* the range of an access is not known */");
+                return;
+            }
+        }
+    }
 }

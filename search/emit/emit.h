@@ -1,51 +1,68 @@
 /*
- * C emission: nest -> C text.
+ * C emission: a finished program (search/loops/loops.h) -> C text. Nothing is decided here.
  *
- * Two ways to address tensors: SOURCE uses the source's own expressions (tensor->pattern), for
- * rewriting; STANDALONE declares parameters and tensors from a ctune_args (runtime/args.h), for
- * candidates that the runner measures.
+ * Two forms of the same text, which differ in how a tensor and a parameter are spelled: SOURCE
+ * uses the source's own expressions (tensor->pattern, param->c_text), for rewriting; STANDALONE
+ * declares parameters and tensors from a ctune_args (runtime/args.h), for candidates that the
+ * runner measures.
+ *
+ * The text needs ctune_emit_prelude before it. It may be joined into one line: pragmas in it are
+ * _Pragma. It compiles in both GCC and Clang, in any standard from C90 on (is_c90), for any target;
+ * what it computes does not depend on how the compiler contracts products.
  */
 #ifndef CTUNE_SEARCH_EMIT_EMIT_H
 #define CTUNE_SEARCH_EMIT_EMIT_H
 
-#include "search/schedule/program.h"
+#include "search/lower/lower.h"
 
 typedef struct ctune_emit_options {
-    int vector_bytes; /* 16, 32, 64: widest vector to use */
-    bool openmp;      /* the compile has -fopenmp */
-    bool comments;    /* schedule and stage comments */
-    /* Round each product before it is added, as `round_products` in a schedule does. GCC contracts
-     * a*b+c or not by its own cost rules, so that the original's scalar loop may round twice where
-     * the tuned vectors would fuse. */
-    bool round_products;
-    bool is_source; /* prelude of a rewritten source: without ctune_args, which only candidates need
-                     */
+    int vector_bytes;        /* 16, 32, 64: widest vector to use */
+    bool openmp;             /* the compile has -fopenmp */
+    bool comments;           /* schedule and stage comments */
+    bool fma;                /* the target has fused products and the compile does not forbid them:
+                                products that are added are fused unless round_products */
+    ctune_contract contract; /* of the compile */
+    bool round_products;     /* round each product before it is added, as `round_products` in a
+                                schedule does */
+    bool is_source;          /* prelude of a rewritten source: without ctune_args, which only
+                                candidates need */
+    bool is_c90;             /* the compile is before C99: no declaration after a statement or in
+                                a `for` */
 } ctune_emit_options;
 
-/* Text that one translation unit needs once, before the first tuned region or candidate: typedefs
- * of vector types, helper macros; only what starts with ctune_/CTUNE_; guarded against double
- * inclusion. */
+/* Text that one translation unit needs once, before the first tuned region or candidate: helper
+ * macros and functions; only what starts with ctune_/CTUNE_; guarded against double inclusion. */
 void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out);
 
 /* Body for the rewritten source: a brace block that runs the region with the nest's schedule,
- * SOURCE addressing. When the code needs memory it must work without: sets `ctune_ok = 0`-style
- * flow internally and leaves tensors untouched. original: source text of the annotated statement,
- * put into the else branch of the guard; n_guards conditions come from the region (assumes, overlap
- * of pointers), specialize and allocation. Finals (region->epilogue) follow the tuned code. Fails
- * EREFUSED (cannot lower; words), ENOMEM. */
+ * SOURCE form. original: source text of the annotated statement, put into the else branch of the
+ * guard: conditions of the region (assumes, overlap of pointers), specialize and allocation; then
+ * tensors are untouched. Finals (region->epilogue) follow the tuned code. Fails EREFUSED (cannot
+ * lower; words), ENOMEM. */
 CTUNE_MUST_USE ctune_status ctune_emit_region(ctune_ctx *ctx, const ctune_nest *nest,
                                               const ctune_emit_options *options,
                                               const char *original, ctune_text *out);
 
 /* `static int NAME(const ctune_args *ctune_a)`: returns 0 after running, 1 when a guard or
- * allocation failed (then nothing was written). STANDALONE addressing, no overlap guard. */
+ * allocation failed (then nothing was written). STANDALONE form, no overlap guard. */
 CTUNE_MUST_USE ctune_status ctune_emit_candidate(ctune_ctx *ctx, const ctune_nest *nest,
                                                  const ctune_emit_options *options,
                                                  const char *name, ctune_text *out);
-/* The same signature for the original: the region's source order printed plainly (one loop per
- * axis, one C statement per stage, IFs as ifs, temps as the scalars they were), as the compiler
- * would have seen it. */
+/* The same signature for the original: the region's source order, lowered without a primitive. */
 CTUNE_MUST_USE ctune_status ctune_emit_original(ctune_ctx *ctx, const ctune_region *region,
-                                                const char *name, ctune_text *out);
+                                                const ctune_emit_options *options, const char *name,
+                                                ctune_text *out);
+
+/* The program that ctune_emit_candidate prints. Owner of *out: caller; borrows nest->region. */
+CTUNE_MUST_USE ctune_status ctune_emit_lower(ctune_ctx *ctx, const ctune_nest *nest,
+                                             const ctune_emit_options *options, ctune_loops **out);
+
+/* A program that is named already: as a candidate called `name`, or, when name is NULL, as a region
+ * with `original`. form (may be NULL) adds the guard of `specialize`. Adds atoms to the program.
+ * Fails ENOMEM, EBUG (a variable without a name). */
+CTUNE_MUST_USE ctune_status ctune_emit_program(ctune_ctx *ctx, ctune_loops *loops,
+                                               const ctune_form *form,
+                                               const ctune_emit_options *options, const char *name,
+                                               const char *original, ctune_text *out);
 
 #endif

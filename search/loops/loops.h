@@ -38,7 +38,7 @@
                          product, factors stand in the order of their kinds and ids */
 
 /* Factors of one product, terms of one form made by multiplying: more is a failure. */
-enum { CTUNE_MAX_FACTORS = 32, CTUNE_MAX_PRODUCT_TERMS = 4096 };
+enum { CTUNE_MAX_FACTORS = 32, CTUNE_MAX_PRODUCT_TERMS = 512 };
 
 typedef enum ctune_atom_kind {
 #define X(id, name) CTUNE_ATOM_##id,
@@ -365,8 +365,8 @@ ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
  * + "." + id before they are named. */
 void ctune_loops_print(const ctune_loops *loops, ctune_text *out);
 void ctune_loops_print_aff(const ctune_loops *loops, const ctune_aff *aff, ctune_text *out);
-/* Program text over a region. Owner of *out: caller. Fails EUSAGE with line and column in
- * ctx->error. */
+/* Program text over a region. Owner of *out: caller. Not verified: types and scopes may be wrong.
+ * Fails EUSAGE with line and column in ctx->error. */
 CTUNE_MUST_USE ctune_status ctune_loops_parse(ctune_ctx *ctx, const ctune_region *region,
                                               const char *text, ctune_loops **out);
 /* Are all invariants whole? Every variable is bound once around its uses, types and lanes agree,

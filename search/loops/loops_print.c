@@ -64,8 +64,12 @@ typedef struct piece {
     char *text;
 } piece;
 
+/* What is added first, so that a sum starts without a minus when it can. */
 static int piece_order(const void *x, const void *y) {
     const piece *a = x, *b = y;
+    if ((a->coef < 0) != (b->coef < 0)) {
+        return a->coef < 0 ? 1 : -1;
+    }
     return a->kind != b->kind ? a->kind - b->kind : strcmp(a->text, b->text);
 }
 
@@ -492,7 +496,7 @@ static void print_if(printer *p, const ctune_lnode *node, int depth) {
         ctune_text_append(p->out, " >= 0");
     }
     if (node->test != NULL) {
-        ctune_text_append(p->out, " test ");
+        ctune_text_append(p->out, node->n_conds > 0 ? "; " : " ; ");
         print_value(p, node->test, 0);
     }
     print_block(p, node, depth);

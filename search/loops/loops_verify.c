@@ -360,12 +360,19 @@ static ctune_status verify_kids(loops_verifier *v, const ctune_lnode *node, bool
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static bool is_identifier(const char *name) {
-    if (name == NULL || name[0] == '\0' || (name[0] >= '0' && name[0] <= '9')) {
+/* extra: what it may contain besides letters, digits and _. */
+static bool is_identifier(const char *name, const char *extra) {
+    if (name == NULL || name[0] == '\0' || name[0] == '.' || (name[0] >= '0' && name[0] <= '9')) {
         return false;
     }
-    return name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ==
-           '\0';
+    for (const char *c = name; *c != '\0'; c++) {
+        bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                        (*c >= '0' && *c <= '9') || *c == '_';
+        if (!is_plain && strchr(extra, *c) == NULL) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static int name_order(const void *x, const void *y) {
@@ -381,10 +388,10 @@ static ctune_status verify_names(loops_verifier *v, const char **names) {
         bool is_var = i < l->n_vars;
         const char *name = is_var ? l->var[i].name : l->buffer[i - l->n_vars].name;
         const char *hint = is_var ? l->var[i].hint : l->buffer[i - l->n_vars].hint;
-        CHECK(is_identifier(hint), "%s %d has no proper hint", is_var ? "variable" : "buffer",
+        CHECK(is_identifier(hint, "$."), "%s %d has no proper hint", is_var ? "variable" : "buffer",
               is_var ? i : i - l->n_vars);
         if (name != NULL) {
-            CHECK(is_identifier(name), "'%s' is no identifier", name);
+            CHECK(is_identifier(name, "$"), "'%s' is no identifier", name);
             names[n++] = name;
         }
     }

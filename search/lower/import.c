@@ -50,13 +50,28 @@ static const ctune_aff *dims_aff(lowerer *w, const lower_env *env, const ctune_a
     return sum;
 }
 
-/* Values of the region's axes at env: [n_axes], NULL for those of other stages. */
+static bool is_open(const lowerer *w, const lower_env *env, const ctune_aff *iter) {
+    for (int t = 0; t < iter->n_terms; t++) {
+        if (iter->terms[t].kind == CTUNE_TERM_AXIS) {
+            int pos = lower_pos(&w->tree->stmts[env->stmt], iter->terms[t].id);
+            if (pos < 0 || env->val[pos] == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Values of the region's axes at env: [n_axes], NULL for those of other stages and where no loop is
+ * open (a copy scans only what its read depends on). */
 static const ctune_aff *const *env_axes(lowerer *w, const lower_env *env) {
     const ctune_stmt *s = &w->tree->stmts[env->stmt];
     const ctune_stage *stage = &w->region->stages[s->stage];
     const ctune_aff **axis = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, w->region->n_axes + 1);
     for (int d = 0; axis != NULL && d < stage->n_axes; d++) {
-        axis[stage->axes[d]] = dims_aff(w, env, s->iter[d], NULL);
+        if (is_open(w, env, s->iter[d])) {
+            axis[stage->axes[d]] = dims_aff(w, env, s->iter[d], NULL);
+        }
     }
     return axis;
 }

@@ -344,9 +344,11 @@ ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
     }
     lower_decls_at(w, node, into);
     int stmt = w->no_register ? -1 : find_register_at(w, node);
-    if (stmt >= 0) {
-        return lower_register(w, node, stmt, into);
-    }
+    return stmt >= 0 ? lower_register(w, node, stmt, into) : lower_kids(w, node, into);
+}
+
+ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
+    ctune_status status = CTUNE_OK;
     for (int kid = w->nest->node[node].first; kid >= 0; kid = w->nest->node[kid].next) {
         int stmts[CTUNE_MAX_STMTS];
         ctune_lnode *where = into;

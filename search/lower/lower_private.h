@@ -44,7 +44,9 @@ typedef struct lower_limit {
      * (is_max) or greatest of the groups' values */
     int n_groups;
     const int *group;
-    bool is_inexact; /* see ctune_bounds */
+    bool is_inexact;   /* see ctune_bounds */
+    const bool *moves; /* core limits: row i differs between points of the tile, and stands at its
+                          worst corner; else NULL */
 } lower_limit;
 
 /* One instance of a statement: the value of each of its dims; NULL where no loop is open. */
@@ -135,12 +137,14 @@ typedef struct lower_block {
     int pseudo[LOWER_MAX_TILE]; /* variable that stands for "the point of this dim" in bounds */
     int n_inner, inner_dim[CTUNE_MAX_DEPTH];
     const char *inner_name[CTUNE_MAX_DEPTH];
+    bool is_interior; /* full tiles only where no bound of an inner loop differs between points */
 } lower_block;
 
 /* A reduction loop inside a tile. */
 typedef struct lower_inner {
     int var;
     lower_limit lo, hi;
+    bool depends[2]; /* lower, upper: some row differs between points */
 } lower_inner;
 
 /* ---- lower.c
@@ -157,6 +161,7 @@ const ctune_aff *lower_let(lowerer *w, const char *hint, const ctune_aff *value,
 int lower_let_var(lowerer *w, const char *hint, const ctune_aff *value, ctune_lnode *into);
 ctune_status lower_node(lowerer *w, int node, ctune_lnode *into);
 ctune_status lower_children(lowerer *w, int node, ctune_lnode *into);
+ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into); /* without copies and tiles */
 ctune_status lower_fail(lowerer *w); /* the program's first failure, ENOMEM when it has none */
 
 /* A buffer on the heap: of the program, or of each thread when the loop that is open runs in
@@ -219,18 +224,18 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
 
 /* ---- tile.c, partial.c
  * -------------------------------------------------------------------------------------------- */
-bool lower_tile_find(lowerer *w, int stmt, int at,
-                     lower_tile *out); /* false with words in ctx->error */
+/* false: the nodes are no tile. */
+bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out);
 bool lower_tile_has(const lowerer *w, int stmt,
                     lower_tile *out); /* the register cache of stmt, if it has one */
 ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into);
 /* A full tile: prologue, core, epilogue. tile: the nest's own loops, NULL for a narrower tile. */
-ctune_status lower_full_tile(lowerer *w, lower_block *b, const lower_tile *tile, ctune_lnode *into);
+ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile *tile,
+                             ctune_lnode *into);
 ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *into);
-/* Limits of the reduction loops that every point of the tile shares. *_depends: some limit differs
+/* Limits of the reduction loops that every point of the tile shares. *depends: some limit differs
  * between points. */
-ctune_status lower_core_limits(lowerer *w, const lower_block *b, lower_inner *inner,
-                               bool *lower_depends, bool *upper_depends);
+ctune_status lower_core_limits(lowerer *w, const lower_block *b, lower_inner *inner, bool *depends);
 /* Accumulators, reduction loops, write-back. scratch: buffer [extents of the tile] that stands for
  * the target, -1 = none. */
 void lower_core(lowerer *w, const lower_block *b, const lower_inner *inner, int scratch,

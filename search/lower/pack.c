@@ -357,16 +357,14 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, const lo
 
 /* ---- one copy -------------------------------------------------------------------------------- */
 
-/* First value of dim at the current place: the open tile's variable, or its lower limit. *hi: its
- * last value. */
+/* First value of dim at the current place: the open tile's variable, or its lower limit; NULL: it
+ * has divisions. *hi: its last value. */
 static ctune_status find_range(lowerer *w, int stmt, int dim, ctune_lnode *into,
                                const ctune_aff **base, lower_limit *hi) {
     lower_limit lo;
     ctune_status status = lower_bounds(w, stmt, dim, &lo, hi);
-    if (status == CTUNE_OK && lo.is_inexact) {
-        status = ctune_loops_fail(w->loops, CTUNE_EREFUSED, "pack: bounds with divisions");
-    }
-    if (status != CTUNE_OK) {
+    if (status != CTUNE_OK || lo.is_inexact) {
+        *base = NULL;
         return status;
     }
     const char *name = ctune_arena_printf(w->arena, "%s_base", w->tree->dims[dim].name);
@@ -388,6 +386,7 @@ static int64_t panel_of(const lowerer *w, const lower_tile *tile, int dim, int *
 
 typedef struct packing {
     lower_packed *p;
+    bool is_possible; /* no divisions in bounds, one tiled dim at most */
     lower_tile tile;
     int n_extents;
     const ctune_aff *extent[CTUNE_MAX_DEPTH];
@@ -406,14 +405,15 @@ static ctune_status add_dim(lowerer *w, packing *k, int pos, ctune_lnode *into) 
     if (status != CTUNE_OK) {
         return status;
     }
+    if (base == NULL || (panel > 0 && p->tile_pos >= 0)) {
+        k->is_possible = false;
+        return CTUNE_OK;
+    }
     if (panel == 0) {
         p->seq_pos[p->n_seq] = pos;
         p->seq_base[p->n_seq] = base;
         k->seq_hi[p->n_seq++] = hi;
         return buffer_extent(w, p->stmt, dim, cap, 1, &k->extent[k->n_extents++]);
-    }
-    if (p->tile_pos >= 0) {
-        return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "pack: read moves with two tile loops");
     }
     p->tile_pos = pos;
     p->tile_base = base;
@@ -459,29 +459,22 @@ static bool is_shared(const lowerer *w, int i_cache, const ctune_expr *expr) {
     return false;
 }
 
+/* A read that cannot be packed is read where it lies: the copy changes nothing but where a value
+ * comes from. */
 static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     ctune_loops *l = w->loops;
     const ctune_cache *cache = &w->nest->cache[i_cache];
     const ctune_stmt *s = &w->tree->stmts[cache->stmt];
     const ctune_stage *stage = &w->region->stages[s->stage];
-    packing k = {0};
-    if (cache->read < 0 || cache->read >= stage->n_reads) {
-        return ctune_loops_fail(l, CTUNE_EREFUSED, "pack: no such read");
-    }
-    if (!is_unconditional(stage->rhs, cache->read)) {
-        return ctune_loops_fail(l, CTUNE_EREFUSED, "pack: read %d of %s is conditional",
-                                cache->read, stage->name);
+    packing k = {.is_possible = true};
+    if (cache->read < 0 || cache->read >= stage->n_reads ||
+        !is_unconditional(stage->rhs, cache->read)) {
+        return CTUNE_OK;
     }
     const ctune_expr *expr = ctune_pack_widen(w->region, stage, cache->read);
     uint32_t axes = axes_of(w->region, stage, expr);
-    if ((axes >> 31) != 0 || reads_written(w, cache->at, expr)) {
-        return ctune_loops_fail(l, CTUNE_EREFUSED,
-                                "pack: read %d of %s is written in the same loop or has divisions",
-                                cache->read, stage->name);
-    }
-    if (is_shared(w, i_cache,
-                  expr)) { /* two reads widened to one expression: one copy serves both */
-        return CTUNE_OK;
+    if ((axes >> 31) != 0 || reads_written(w, cache->at, expr) || is_shared(w, i_cache, expr)) {
+        return CTUNE_OK; /* two reads widened to one expression: one copy serves both */
     }
     lower_packed *p = k.p = CTUNE_NEW(w->arena, lower_packed);
     if (p == NULL) {
@@ -491,21 +484,20 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
         .expr = expr, .stmt = cache->stmt, .tile_pos = -1, .tile_var = -1, .tile = 1};
     (void)lower_tile_has(w, cache->stmt, &k.tile);
     ctune_status status = CTUNE_OK;
-    for (int pos = 0; pos < s->n_dims && status == CTUNE_OK; pos++) {
+    for (int pos = 0; pos < s->n_dims && status == CTUNE_OK && k.is_possible; pos++) {
         int open = innermost_open(w, s->dims[pos]);
         if (dim_moves(s, stage, axes, s->dims[pos]) && (open < 0 || w->open[open].step != 1)) {
             status = add_dim(w, &k, pos, into);
         }
+    }
+    if (status == CTUNE_OK && (!k.is_possible || k.n_extents == 0)) {
+        return CTUNE_OK;
     }
     if (status == CTUNE_OK) {
         status = add_counts(w, &k, into);
     }
     if (status != CTUNE_OK) {
         return status;
-    }
-    if (k.n_extents == 0) {
-        return ctune_loops_fail(l, CTUNE_EREFUSED,
-                                "pack: nothing of the read varies inside the loop");
     }
     const ctune_aff *size = ctune_loops_const(l, 1);
     for (int i = 0; i < k.n_extents; i++) {

@@ -192,8 +192,8 @@ static ctune_status narrow_tiles(lowerer *w, const lower_block *b, int t, ctune_
 ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *into) {
     const ctune_stage *stage = &w->region->stages[w->tree->stmts[b->stmt].stage];
     lower_inner inner[CTUNE_MAX_DEPTH];
-    bool lower_depends, upper_depends;
-    ctune_status status = lower_core_limits(w, b, inner, &lower_depends, &upper_depends);
+    bool depends;
+    ctune_status status = lower_core_limits(w, b, inner, &depends);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -201,7 +201,7 @@ ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *i
     for (int t = 0; t < b->n_tile; t++) {
         points *= b->tile[t].extent;
     }
-    if (!lower_depends && !upper_depends && points > 1 && is_safe_outside(w, b, stage->rhs)) {
+    if (!depends && points > 1 && is_safe_outside(w, b, stage->rhs)) {
         return padded_tile(w, b, inner, into);
     }
     return narrow_tiles(w, b, 0, into);

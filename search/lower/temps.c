@@ -136,10 +136,33 @@ static int find_scope(const lowerer *w, const temp_use *use) {
     return scope;
 }
 
-static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int scope) {
+/* Is the index one number in all uses? (The loop over it has one iteration and is gone.) */
+static bool is_one_value(const lowerer *w, const temp_use *use, int idx) {
+    for (int i = 0; i < use->n; i++) {
+        const ctune_stmt *s = &w->tree->stmts[use->stmt[i]];
+        const ctune_stage *stage = &w->region->stages[s->stage];
+        const ctune_aff *aff = use->access[i]->idx[idx], *first = use->access[0]->idx[idx];
+        if (!ctune_aff_is_equal(aff, first) || aff->n_terms > 1 ||
+            ctune_aff_has_kind(aff, CTUNE_TERM_DIV)) {
+            return false;
+        }
+        for (int d = 0; d < stage->n_axes; d++) {
+            if (ctune_aff_coef(aff, CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
+                (s->iter[d]->n_terms != 0 ||
+                 s->iter[d]->c0 != w->tree->stmts[use->stmt[0]].iter[d]->c0)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* alone: the other indices are not contracted, so that one element serves all iterations of the
+ * loop: not where they run at the same time. */
+static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int scope, bool alone) {
     int dim = dim_of_index(w, use, 0, idx);
     if (dim < 0) {
-        return false;
+        return is_one_value(w, use, idx);
     }
     for (int i = 1; i < use->n; i++) {
         if (dim_of_index(w, use, i, idx) != dim) {
@@ -147,9 +170,9 @@ static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int sc
         }
     }
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
-        if (w->nest->node[node].kind == CTUNE_NN_LOOP && w->nest->node[node].dim == dim &&
-            w->nest->node[node].step == 1 && w->nest->node[node].sum < 0) {
-            return true;
+        const ctune_nnode *nn = &w->nest->node[node];
+        if (nn->kind == CTUNE_NN_LOOP && nn->dim == dim && nn->step == 1 && nn->sum < 0) {
+            return !alone || nn->ann != CTUNE_ANN_VECTOR;
         }
     }
     return false;
@@ -212,7 +235,7 @@ static ctune_status make_buffer(lowerer *w, int t, const temp_use *use) {
     const ctune_aff *extent[CTUNE_MAX_RANK];
     int rank = 0;
     for (int i = 0; i < tensor->rank; i++) {
-        if (is_contracted(w, use, i, w->temp_scope[t])) {
+        if (is_contracted(w, use, i, w->temp_scope[t], true)) {
             continue;
         }
         const ctune_aff *base, *end;
@@ -251,7 +274,7 @@ ctune_status lower_temps(lowerer *w) {
         w->temp_scope[t] = find_scope(w, &use);
         bool is_scalar = true;
         for (int i = 0; i < tensor->rank; i++) {
-            is_scalar &= is_contracted(w, &use, i, w->temp_scope[t]);
+            is_scalar &= is_contracted(w, &use, i, w->temp_scope[t], false);
         }
         if (is_scalar) {
             w->scalar_var[t] = ctune_loops_value_var(w->loops, tensor->name, tensor->type, 1, true);

@@ -18,36 +18,30 @@
 
 /* ---- which loops are the tile ---------------------------------------------------------------- */
 
-bool lower_tile_find(lowerer *w, int stmt, int at, lower_tile *out) {
+bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out) {
     *out = (lower_tile){.at = at};
     int node = w->nest->node[at].first;
     bool in_tile = false;
     while (node >= 0 && w->nest->node[node].kind != CTUNE_NN_STMT) {
         const ctune_nnode *nn = &w->nest->node[node];
-        if (nn->kind != CTUNE_NN_LOOP || nn->next >= 0) {
-            ctune_fail(w->ctx, CTUNE_EREFUSED, "register tile: not one perfect nest");
-            return false;
+        if (nn->kind != CTUNE_NN_LOOP || nn->next >= 0 || nn->step != 1) {
+            return false; /* not one perfect nest of point loops */
         }
         if (nn->ann == CTUNE_ANN_UNROLL || nn->ann == CTUNE_ANN_VECTOR) {
-            if (nn->step != 1 || nn->outer < 0 || out->n_tile >= LOWER_MAX_TILE) {
-                ctune_fail(w->ctx, CTUNE_EREFUSED, "register tile: loop '%s' is no constant tile",
-                           nn->name);
-                return false;
+            if (nn->outer < 0 || out->n_tile >= LOWER_MAX_TILE) {
+                return false; /* no constant extent */
             }
             out->tile_node[out->n_tile++] = node;
             in_tile = true;
-        } else if (in_tile || nn->ann == CTUNE_ANN_PARALLEL || nn->step != 1) {
-            ctune_fail(w->ctx, CTUNE_EREFUSED, "register tile: loop '%s' must stand outside it",
-                       nn->name);
-            return false;
+        } else if (in_tile || nn->ann == CTUNE_ANN_PARALLEL) {
+            return false; /* must stand outside */
         } else {
             out->inner_node[out->n_inner++] = node;
         }
         node = nn->first;
     }
     if (node < 0 || w->nest->node[node].stmt != stmt || w->nest->node[node].next >= 0) {
-        ctune_fail(w->ctx, CTUNE_EREFUSED, "register tile: more than one statement inside");
-        return false;
+        return false; /* more than one statement inside */
     }
     for (int i = 0; i + 1 < out->n_tile; i++) { /* the vector loop last */
         int t = out->tile_node[i], last = out->tile_node[out->n_tile - 1];
@@ -55,8 +49,7 @@ bool lower_tile_find(lowerer *w, int stmt, int at, lower_tile *out) {
             continue;
         }
         if (w->nest->node[last].ann == CTUNE_ANN_VECTOR) {
-            ctune_fail(w->ctx, CTUNE_EREFUSED, "register tile: two vector loops");
-            return false;
+            return false; /* two vector loops */
         }
         memmove(&out->tile_node[i], &out->tile_node[i + 1],
                 (size_t)(out->n_tile - 1 - i) * sizeof *out->tile_node);
@@ -68,7 +61,7 @@ bool lower_tile_find(lowerer *w, int stmt, int at, lower_tile *out) {
 bool lower_tile_has(const lowerer *w, int stmt, lower_tile *out) {
     for (int c = 0; c < w->nest->n_caches; c++) {
         if (w->nest->cache[c].kind == CTUNE_CACHE_REGISTER && w->nest->cache[c].stmt == stmt) {
-            return lower_tile_find((lowerer *)w, stmt, w->nest->cache[c].at, out);
+            return lower_tile_find(w, stmt, w->nest->cache[c].at, out);
         }
     }
     return false;
@@ -107,90 +100,171 @@ static void pop_n(lowerer *w, int n) {
 }
 
 ctune_status lower_core_limits(lowerer *w, const lower_block *b, lower_inner *inner,
-                               bool *lower_depends, bool *upper_depends) {
+                               bool *depends) {
     ctune_status status = CTUNE_OK;
-    *lower_depends = *upper_depends = false;
+    *depends = false;
     for (int t = 0; t < b->n_tile; t++) {
         lower_push(w, b->pseudo[t], w->tree->stmts[b->stmt].dims[b->tile[t].pos], 1, -1);
     }
     int n = 0;
     for (; n < b->n_inner; n++) {
-        lower_limit lo, hi;
-        status = lower_bounds(w, b->stmt, b->inner_dim[n], &lo, &hi);
+        inner[n] = (lower_inner){.var = ctune_loops_index_var(w->loops, b->inner_name[n])};
+        status = lower_bounds(w, b->stmt, b->inner_dim[n], &inner[n].lo, &inner[n].hi);
         if (status != CTUNE_OK) {
             break;
         }
         for (int side = 0; side < 2; side++) {
-            lower_limit *limit = side == 0 ? &lo : &hi;
+            lower_limit *limit = side == 0 ? &inner[n].lo : &inner[n].hi;
+            bool *moves = CTUNE_NEW_ARRAY(w->arena, bool, limit->n + 1);
+            if (moves == NULL) {
+                status = lower_fail(w);
+                break;
+            }
+            limit->moves = moves;
             for (int i = 0; i < limit->n; i++) {
-                if (has_pseudo(b, limit->bound[i].aff)) {
-                    *(side == 0 ? lower_depends : upper_depends) = true;
+                moves[i] = has_pseudo(b, limit->bound[i].aff);
+                if (moves[i]) {
+                    *depends = inner[n].depends[side] = true;
                     limit->bound[i].aff = at_corner(w, b, limit->bound[i].aff, side == 0);
                 }
             }
         }
-        int var = ctune_loops_index_var(w->loops, b->inner_name[n]);
-        inner[n] = (lower_inner){.var = var, .lo = lo, .hi = hi};
-        lower_push(w, var, b->inner_dim[n], 1, -1);
+        lower_push(w, inner[n].var, b->inner_dim[n], 1, -1);
     }
     pop_n(w, n + b->n_tile);
     return status;
+}
+
+typedef struct conditions {
+    lowerer *w;
+    ctune_lnode *guard;
+    const ctune_aff **cond;
+    int n, cap;
+} conditions;
+
+static void add_condition(conditions *c, const ctune_aff *gap) {
+    gap = lower_row_aff(c->w, gap);
+    bool is_known = gap == NULL || (gap->n_terms == 0 && gap->c0 >= 0);
+    for (int k = 0; k < c->n && !is_known; k++) {
+        is_known = ctune_aff_is_equal(c->cond[k], gap);
+    }
+    if (gap == NULL) {
+        ctune_loops_fail(c->w->loops, CTUNE_EREFUSED, "a bound does not fit 64 bits");
+    }
+    if (is_known) {
+        return;
+    }
+    if (c->n == c->cap) {
+        int cap = c->cap == 0 ? 16 : c->cap * 2;
+        const ctune_aff **more = CTUNE_NEW_ARRAY(c->w->arena, const ctune_aff *, cap);
+        if (more == NULL) {
+            lower_fail(c->w);
+            return;
+        }
+        if (c->n > 0) {
+            memcpy(more, c->cond, (size_t)c->n * sizeof *more);
+        }
+        c->cond = more;
+        c->cap = cap;
+    }
+    c->cond[c->n++] = gap;
 }
 
 /*
  * Conditions under which every point of the tile has iterations: the bounds of each tile dim at
  * their worst corner. They come from the projected domain, not only from the constraints on tile
  * dims alone, since a tile loads and stores its points even when the reduction loop turns out
- * empty.
+ * empty. false: bounds with divisions.
  */
-static ctune_status full_conditions(lowerer *w, const lower_block *b, ctune_lnode *guard) {
-    enum { MAX_CONDS = 256 };
+static ctune_status point_conditions(lowerer *w, const lower_block *b, conditions *c,
+                                     bool *is_possible) {
     const ctune_stmt *s = &w->tree->stmts[b->stmt];
     ctune_status status = CTUNE_OK;
-    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, MAX_CONDS);
-    int n = 0, pushed = 0;
-    for (int t = 0; t < b->n_tile && conds != NULL && status == CTUNE_OK; t++) {
+    int t = 0;
+    for (; t < b->n_tile && status == CTUNE_OK && *is_possible; t++) {
         lower_limit lo, hi;
         int dim = s->dims[b->tile[t].pos];
         status = lower_bounds(w, b->stmt, dim, &lo, &hi);
-        if (status == CTUNE_OK && (lo.is_inexact || hi.is_inexact)) {
-            status =
-                ctune_loops_fail(w->loops, CTUNE_EREFUSED, "register tile: bounds with divisions");
-        }
+        *is_possible = status != CTUNE_OK || (!lo.is_inexact && !hi.is_inexact);
         for (int side = 0; side < 2 && status == CTUNE_OK; side++) {
             const lower_limit *limit = side == 0 ? &lo : &hi;
             for (int i = 0; i < limit->n; i++) {
                 const ctune_aff *gap = ctune_aff_sub(
                     w->arena, ctune_loops_var_aff(w->loops, b->pseudo[t], limit->bound[i].den, 0),
                     limit->bound[i].aff);
-                gap = at_corner(w, b,
-                                side == 0 || gap == NULL ? gap : ctune_aff_scale(w->arena, gap, -1),
-                                false);
-                gap = lower_row_aff(w, gap);
-                if (gap == NULL) {
-                    return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
-                                            "register tile: a bound does not fit 64 bits");
-                }
-                bool is_known = gap->n_terms == 0 && gap->c0 >= 0;
-                for (int k = 0; k < n; k++) {
-                    is_known |= ctune_aff_is_equal(conds[k], gap);
-                }
-                if (!is_known && n == MAX_CONDS) {
-                    return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
-                                            "register tile: over %d conditions", MAX_CONDS);
-                }
-                if (!is_known) {
-                    conds[n++] = gap;
-                }
+                gap = side == 0 || gap == NULL ? gap : ctune_aff_scale(w->arena, gap, -1);
+                add_condition(c, at_corner(w, b, gap, false));
             }
         }
         lower_push(w, b->pseudo[t], dim, 1, -1);
-        pushed++;
     }
-    pop_n(w, pushed);
-    guard->conds = conds;
-    guard->n_conds = n;
+    pop_n(w, t);
     return status;
+}
+
+static bool is_over(const lower_block *b, const lower_inner *inner, const ctune_aff *aff) {
+    for (int i = 0; i < b->n_inner; i++) {
+        if (ctune_aff_coef(aff, CTUNE_TERM_AXIS, inner[i].var) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Several reduction loops whose bounds differ between points (a convolution whose padding is an
+ * `if`): the full tile is the interior, where none of those rows binds. Each row that moves with
+ * the tile must be looser, at its worst corner, than one that does not; *is_possible false when
+ * there is none to compare with.
+ */
+static ctune_status interior_conditions(lowerer *w, const lower_block *b, conditions *c,
+                                        bool *is_possible) {
+    lower_inner inner[CTUNE_MAX_DEPTH];
+    ctune_status status = lower_core_limits(w, b, inner, is_possible);
+    for (int n = 0; n < b->n_inner && status == CTUNE_OK && *is_possible; n++) {
+        for (int side = 0; side < 2; side++) {
+            const lower_limit *limit = side == 0 ? &inner[n].lo : &inner[n].hi;
+            const ctune_bound *fixed = NULL;
+            for (int i = 0; i < limit->n; i++) {
+                const ctune_bound *row = &limit->bound[i];
+                if (!limit->moves[i] && row->den == 1 && !is_over(b, inner, row->aff)) {
+                    fixed = row;
+                }
+            }
+            for (int i = 0; i < limit->n; i++) {
+                const ctune_bound *row = &limit->bound[i];
+                if (!limit->moves[i]) {
+                    continue;
+                }
+                if (fixed == NULL || row->den != 1 || is_over(b, inner, row->aff)) {
+                    *is_possible = false;
+                    return CTUNE_OK;
+                }
+                add_condition(c, side == 0 ? ctune_aff_sub(w->arena, fixed->aff, row->aff)
+                                           : ctune_aff_sub(w->arena, row->aff, fixed->aff));
+            }
+        }
+    }
+    return status;
+}
+
+/* Conditions of a full tile; sets b->is_interior. */
+static ctune_status full_conditions(lowerer *w, lower_block *b, ctune_lnode *guard,
+                                    bool *is_possible) {
+    conditions c = {.w = w, .guard = guard};
+    ctune_status status = point_conditions(w, b, &c, is_possible);
+    if (status == CTUNE_OK && *is_possible && b->n_inner > 1) {
+        lower_inner inner[CTUNE_MAX_DEPTH];
+        bool depends = false;
+        status = lower_core_limits(w, b, inner, &depends);
+        b->is_interior = depends;
+    }
+    if (status == CTUNE_OK && *is_possible && b->is_interior) {
+        status = interior_conditions(w, b, &c, is_possible);
+    }
+    guard->conds = c.cond;
+    guard->n_conds = c.n;
+    return status == CTUNE_OK ? ctune_loops_status(w->loops) : status;
 }
 
 /* ---- the core -------------------------------------------------------------------------------- */
@@ -352,22 +426,40 @@ static lower_limit limit_of_var(lowerer *w, int var, bool is_max) {
     return limit;
 }
 
-ctune_status lower_full_tile(lowerer *w, lower_block *b, const lower_tile *tile,
+/* Rows that move with the tile do not bind in the interior. */
+static void drop_moving_rows(const lower_block *b, lower_inner *inner) {
+    for (int n = 0; n < b->n_inner; n++) {
+        for (int side = 0; side < 2; side++) {
+            lower_limit *limit = side == 0 ? &inner[n].lo : &inner[n].hi;
+            int kept = 0;
+            for (int i = 0; i < limit->n; i++) {
+                if (!limit->moves[i]) {
+                    limit->bound[kept++] = limit->bound[i];
+                }
+            }
+            limit->n = kept;
+        }
+    }
+}
+
+ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile *tile,
                              ctune_lnode *into) {
     lower_inner inner[CTUNE_MAX_DEPTH];
-    bool lower_depends, upper_depends;
-    ctune_status status = lower_core_limits(w, b, inner, &lower_depends, &upper_depends);
+    bool depends;
+    ctune_status status = lower_core_limits(w, b, inner, &depends);
     if (status != CTUNE_OK) {
         return status;
     }
-    if (!lower_depends && !upper_depends) {
+    if (depends && b->is_interior) {
+        drop_moving_rows(b, inner);
+        depends = false;
+    }
+    if (!depends) {
         lower_core(w, b, inner, -1, into);
         return CTUNE_OK;
     }
     if (b->n_inner != 1) {
-        return ctune_loops_fail(
-            w->loops, CTUNE_EREFUSED,
-            "register tile: several reduction loops with bounds inside the tile");
+        return ctune_loops_fail(w->loops, CTUNE_EBUG, "lower: a tile whose border is no interior");
     }
     const char *name = b->inner_name[0];
     int first = lower_let_var(w, ctune_arena_printf(w->arena, "%s_first", name),
@@ -375,7 +467,8 @@ ctune_status lower_full_tile(lowerer *w, lower_block *b, const lower_tile *tile,
     const ctune_aff *end = ctune_loops_max(w->loops, lower_limit_aff(w, &inner[0].hi, 0),
                                            ctune_loops_var_aff(w->loops, first, 1, -1));
     int last = lower_let_var(w, ctune_arena_printf(w->arena, "%s_last", name), end, into);
-    if (lower_depends) {
+    bool before = inner[0].depends[0], after = inner[0].depends[1];
+    if (before) {
         status = plain_part(w, b, tile, first, -1, false, into);
     }
     inner[0].lo = limit_of_var(w, first, true);
@@ -383,7 +476,7 @@ ctune_status lower_full_tile(lowerer *w, lower_block *b, const lower_tile *tile,
     if (status == CTUNE_OK) {
         lower_core(w, b, inner, -1, into);
     }
-    if (upper_depends && status == CTUNE_OK) {
+    if (after && status == CTUNE_OK) {
         status = plain_part(w, b, tile, last, 1, true, into);
     }
     return status;
@@ -513,7 +606,8 @@ static ctune_status plain_tile(lowerer *w, const lower_tile *tile, ctune_lnode *
     return status;
 }
 
-static ctune_status block_of(lowerer *w, int stmt, const lower_tile *tile, lower_block *b) {
+/* false: a tile dim has its tile loop inside, or the target moves with an inner loop. */
+static bool block_of(lowerer *w, int stmt, const lower_tile *tile, lower_block *b) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     const ctune_stage *stage = &w->region->stages[s->stage];
     *b = (lower_block){.stmt = stmt, .n_tile = tile->n_tile, .n_inner = tile->n_inner};
@@ -525,72 +619,74 @@ static ctune_status block_of(lowerer *w, int stmt, const lower_tile *tile, lower
                                       .is_vector = nn->ann == CTUNE_ANN_VECTOR};
         b->pseudo[t] = ctune_loops_index_var(w->loops, nn->name);
         if (b->tile[t].origin < 0) {
-            return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
-                                    "register tile: loop '%s' has its tile inside", nn->name);
+            return false;
         }
     }
     for (int i = 0; i < tile->n_inner; i++) {
         b->inner_dim[i] = w->nest->node[tile->inner_node[i]].dim;
         b->inner_name[i] = w->nest->node[tile->inner_node[i]].name;
         if (lower_reads_dim(w, s, &stage->target, b->inner_dim[i])) {
-            return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
-                                    "register tile: loop '%s' moves the target", b->inner_name[i]);
+            return false;
         }
     }
-    return CTUNE_OK;
+    return true;
 }
 
+/* Can the statement's instances of one tile be told apart from all else by its bounds alone? */
+static bool has_plain_domain(const lowerer *w, int stmt) {
+    const ctune_stmt *s = &w->tree->stmts[stmt];
+    for (int i = 0; i < s->n_cons; i++) {
+        if (!ctune_bounds_is_plain(w->region, s->cons[i])) {
+            return false;
+        }
+    }
+    return w->region->stages[s->stage].guard == NULL;
+}
+
+/*
+ * A tile becomes a full tile under its conditions, and a partial one else. What cannot be held in
+ * registers runs as the nest's own loops: the schedule's order is legal as it stands, tiles only
+ * change where values wait.
+ */
 ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
-    const ctune_stage *stage = &w->region->stages[s->stage];
     lower_tile tile;
     lower_block b;
     if (!lower_tile_find(w, stmt, node, &tile)) {
-        return CTUNE_EREFUSED;
-    }
-    if (stage->guard != NULL) {
-        return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
-                                "register tile: statement has a condition");
-    }
-    for (int i = 0; i < s->n_cons; i++) {
-        if (!ctune_bounds_is_plain(w->region, s->cons[i])) {
-            return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
-                                    "register tile: domain has divisions");
-        }
+        bool saved = w->no_register;
+        w->no_register = true;
+        ctune_status status = lower_kids(w, node, into);
+        w->no_register = saved;
+        return status;
     }
     bool alone = is_alone(w, stmt, &tile);
-    if (!alone && !is_core_safe(w, stmt, &tile)) {
-        return ctune_loops_fail(
-            w->loops, CTUNE_EREFUSED,
-            "register tile: other reads or writes of the tile inside its reduction");
+    if (!has_plain_domain(w, stmt) || (!alone && !is_core_safe(w, stmt, &tile)) ||
+        !block_of(w, stmt, &tile, &b)) {
+        return plain_tile(w, &tile, into);
     }
-    ctune_status status = block_of(w, stmt, &tile, &b);
-    if (status != CTUNE_OK) {
-        return status;
+    ctune_lnode *guard = ctune_lnode_if(w->loops, NULL, 0, NULL);
+    ctune_lnode *partial = ctune_lnode_new(w->loops, CTUNE_L_SEQ);
+    bool is_possible = true;
+    if (guard == NULL || partial == NULL) {
+        return lower_fail(w);
+    }
+    ctune_status status = full_conditions(w, &b, guard, &is_possible);
+    if (status != CTUNE_OK || !is_possible) {
+        return status != CTUNE_OK ? status : plain_tile(w, &tile, into);
     }
     if (tile.n_tile + tile.n_inner > 0) {
         int dim = tile.n_tile > 0 ? s->dims[b.tile[0].pos] : b.inner_dim[0];
         into = lower_param_guard(w, stmt, dim, into);
     }
-    if (tile.n_tile == 0) {
-        return lower_full_tile(w, &b, &tile, into);
-    }
-    ctune_lnode *guard = ctune_lnode_if(w->loops, NULL, 0, NULL);
-    ctune_lnode *partial = ctune_lnode_new(w->loops, CTUNE_L_SEQ);
-    if (guard == NULL || partial == NULL) {
-        return lower_fail(w);
-    }
-    status = full_conditions(w, &b, guard);
     ctune_lnode *full = guard->n_conds > 0 ? guard : into;
-    if (status == CTUNE_OK && guard->n_conds > 0) {
+    if (guard->n_conds > 0) {
         ctune_lnode_append(into, guard);
         guard->other = partial;
     }
-    if (status == CTUNE_OK) {
-        status = lower_full_tile(w, &b, &tile, full);
-    }
+    status = lower_full_tile(w, &b, &tile, full);
     if (status == CTUNE_OK && guard->n_conds > 0) {
-        status = alone ? lower_partial_tile(w, &b, partial) : plain_tile(w, &tile, partial);
+        status = alone && !b.is_interior ? lower_partial_tile(w, &b, partial)
+                                         : plain_tile(w, &tile, partial);
     }
     return status;
 }

@@ -4,13 +4,13 @@
  * never refuses: what it cannot improve stays as it is. A limit or lack of memory is a failure
  * recorded in the program (ctune_loops_fail).
  *
- *   vectorise  FOR vector: the loop over `lanes`-wide chunks becomes FOR full with vector values.
- * What has no vector form is gathered from scalar lanes; types without vectors become FOR full.
- *   unroll     FOR full: the body repeated with constants.
- *   scalars    REGISTER buffers whose every index is constant: value variables; else they become
- * BLOCK. share      common operands of straight-line code get a DEF, placed right before their
- * first use; what does not change in an innermost loop moves in front of it. name       identifiers
- * for variables and buffers.
+ *   - vectorise: FOR vector becomes FOR full over `lanes`-wide chunks with vector values. What has
+ * no vector form is gathered from scalar lanes; a body that cannot run in lanes becomes FOR full.
+ *   - unroll: FOR full becomes its body, repeated with constants.
+ *   - scalars: REGISTER buffers whose every index is constant become value variables; else BLOCK.
+ *   - share: common operands of straight-line code get a DEF, placed right before their first use;
+ *     what does not change in an innermost loop moves in front of it.
+ *   - name: identifiers for variables and buffers.
  */
 #ifndef CTUNE_SEARCH_PASSES_PASSES_H
 #define CTUNE_SEARCH_PASSES_PASSES_H

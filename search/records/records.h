@@ -8,6 +8,7 @@
 #include "runtime/base.h"
 #include "runtime/runner.h"
 #include "runtime/text.h"
+#include "search/te/te.h"
 
 /* ---- target: what a tuning is valid for ---------------- */
 typedef struct ctune_target {
@@ -19,11 +20,14 @@ typedef struct ctune_target {
     char flags[256];   /* flags that change code, normalised: sorted, no paths, defines and warnings
                           dropped */
     bool openmp;
-    bool fast_math;   /* -ffast-math or -fassociative-math */
-    int64_t l1_bytes; /* per core, from sysfs; default 32 KiB */
-    int64_t l2_bytes; /* per core; default 512 KiB */
-    int64_t l3_bytes; /* shared; default 8 MiB */
-    char host[96];    /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */
+    bool fast_math;          /* -ffast-math or -fassociative-math */
+    bool is_c90;             /* the compile is before C99 */
+    bool has_fma;            /* the instruction set has fused products */
+    ctune_contract contract; /* where the compile may fuse a product with a sum */
+    int64_t l1_bytes;        /* per core, from sysfs; default 32 KiB */
+    int64_t l2_bytes;        /* per core; default 512 KiB */
+    int64_t l3_bytes;        /* shared; default 8 MiB */
+    char host[96]; /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */
 } ctune_target;
 
 /* Ask the compiler (one run with -dM -E) and the machine. Fails EENV when the compiler cannot be

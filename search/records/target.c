@@ -63,6 +63,19 @@ static const struct {
     {"__riscv", "riscv"},     {"__powerpc64__", "ppc64"},
 };
 
+/* Has a sum of products an instruction of its own? Only x86-64 and 32-bit Arm leave it out. */
+static bool has_fma(const char *macros) {
+    static const char *const names[] = {"__FMA__",       "__AVX512F__",       "__FMA4__",
+                                        "__aarch64__",   "__ARM_FEATURE_FMA", "__riscv_d",
+                                        "__powerpc64__", "__s390x__"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (macro_find(macros, names[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ctune_target_read_macros(const char *macros, ctune_target *out) {
     snprintf(out->isa, sizeof out->isa, "scalar");
     out->vector_bytes = 16;
@@ -88,6 +101,13 @@ void ctune_target_read_macros(const char *macros, ctune_target *out) {
                            : "cc",
              major != NULL ? (int)strspn(major, "0123456789") : 1, major != NULL ? major : "0");
     out->openmp = macro_find(macros, "_OPENMP") != NULL;
+    const char *standard = macro_find(macros, "__STDC_VERSION__");
+    out->is_c90 = standard == NULL || strncmp(standard, "199409", 6) == 0;
+    out->has_fma = has_fma(macros);
+    /* GCC contracts everywhere, but not in the ISO modes */
+    out->contract = clang != NULL                                   ? CTUNE_CONTRACT_ON
+                    : macro_find(macros, "__STRICT_ANSI__") != NULL ? CTUNE_CONTRACT_OFF
+                                                                    : CTUNE_CONTRACT_FAST;
     out->fast_math = macro_find(macros, "__FAST_MATH__") != NULL ||
                      macro_find(macros, "__ASSOCIATIVE_MATH__") != NULL;
 }
@@ -110,6 +130,41 @@ static int associative_flag(int n_flags, const char *const *flags) {
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
             value = strcmp(flags[i], rows[j].flag) == 0 ? rows[j].value : value;
         }
+    }
+    return value;
+}
+
+/* The last flag that says where products may be fused; by_default: by compiler and standard. */
+static ctune_contract contract_flag(bool is_clang, int n_flags, const char *const *flags,
+                                    ctune_contract by_default) {
+    static const struct {
+        const char *flag;
+        bool is_clangs; /* clang alone understands it so */
+        ctune_contract value;
+    } rows[] = {
+        {"-ffp-contract=fast", false, CTUNE_CONTRACT_FAST},
+        {"-ffp-contract=fast-honor-pragmas", true, CTUNE_CONTRACT_FAST},
+        {"-ffp-contract=on", true, CTUNE_CONTRACT_ON},
+        {"-ffp-contract=off", false, CTUNE_CONTRACT_OFF},
+        {"-ffast-math", true, CTUNE_CONTRACT_FAST},
+        {"-Ofast", true, CTUNE_CONTRACT_FAST},
+        {"-funsafe-math-optimizations", true, CTUNE_CONTRACT_FAST},
+        {"-fno-fast-math", true, CTUNE_CONTRACT_ON},
+        {"-fno-unsafe-math-optimizations", true, CTUNE_CONTRACT_ON},
+        {"-ffp-model=fast", true, CTUNE_CONTRACT_FAST},
+        {"-ffp-model=aggressive", true, CTUNE_CONTRACT_FAST},
+        {"-ffp-model=precise", true, CTUNE_CONTRACT_ON},
+        {"-ffp-model=strict", true, CTUNE_CONTRACT_OFF},
+    };
+    ctune_contract value = by_default;
+    for (int i = 0; i < n_flags; i++) {
+        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
+            if (strcmp(flags[i], rows[j].flag) == 0 && (is_clang || !rows[j].is_clangs)) {
+                value = rows[j].value;
+            }
+        }
+        /* GCC has no `on` for C: it means off */
+        value = !is_clang && strcmp(flags[i], "-ffp-contract=on") == 0 ? CTUNE_CONTRACT_OFF : value;
     }
     return value;
 }
@@ -232,6 +287,8 @@ ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compile
     }
     int flag = associative_flag(n_flags, compiler->flags);
     out->fast_math = flag >= 0 ? flag == 1 : out->fast_math;
+    out->contract = contract_flag(strncmp(out->compiler, "clang", 5) == 0, n_flags, compiler->flags,
+                                  out->contract);
     out->n_threads = out->openmp ? count_threads() : 1;
     return CTUNE_OK;
 }

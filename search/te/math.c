@@ -16,7 +16,8 @@
     X(cbrt)                                                                                        \
     X(fabs)                                                                                        \
     X(floor)                                                                                       \
-    X(ceil) X(trunc) X(round) X(rint) X(nearbyint) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) \
+    X(ceil)                                                                                        \
+    X(trunc) X(round) X(rint) X(nearbyint) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10)         \
         X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh)     \
             X(acosh) X(atanh) X(erf) X(erfc) X(tgamma) X(lgamma)
 #define MATH_TABLE_2(X)                                                                            \

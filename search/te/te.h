@@ -62,6 +62,14 @@ static inline bool ctune_type_is_float(ctune_type t) {
     return t >= CTUNE_F16;
 }
 
+/* Where the compiler may fuse a product and a sum that stand apart in the text. Zero is what is
+ * right for every compile. */
+typedef enum ctune_contract {
+    CTUNE_CONTRACT_FAST, /* anywhere: GCC outside the ISO modes, -ffp-contract=fast, -ffast-math */
+    CTUNE_CONTRACT_ON,   /* within one expression: Clang */
+    CTUNE_CONTRACT_OFF   /* nowhere */
+} ctune_contract;
+
 /* ---- affine forms
  * -------------------------------------------------------------------------------------------- */
 typedef enum ctune_term_kind {
@@ -325,6 +333,11 @@ typedef struct ctune_region {
     bool noalias;         /* noalias clause: no overlap guard needed */
     const char *epilogue; /* C statements that give counters declared outside their final values;
                              NULL = none */
+    /* Identifiers that code in the region's place must not declare: those of the file and its own
+     * headers, macros and typedefs in scope, keywords. Sorted by strcmp, no duplicates, borrowed
+     * (all regions of a file share them). Not printed, parsed or in the workload key. */
+    int n_reserved;
+    const char *const *reserved;
 } ctune_region;
 
 void ctune_region_destroy(ctune_region *region);

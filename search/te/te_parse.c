@@ -345,7 +345,7 @@ static void parse_all(te_parser *p) {
 }
 
 ctune_status ctune_te_parse(ctune_ctx *ctx, const char *text, ctune_region **out) {
-    te_parser p = {.ctx = ctx, .arena = ctune_arena_create(ctx)};
+    te_parser p = {.ctx = ctx, .format = "te", .arena = ctune_arena_create(ctx)};
     p.region = CTUNE_NEW(p.arena, ctune_region);
     if (p.region == NULL) {
         ctune_arena_destroy(p.arena);

@@ -13,6 +13,7 @@
 
 typedef struct te_parser {
     ctune_ctx *ctx;
+    const char *format; /* what errors call the text, "te" */
     ctune_arena *arena;
     te_lexer lexer;
     te_token token, ahead; /* current, next */
@@ -56,6 +57,9 @@ const ctune_aff *te_parse_aff(te_parser *p);
 /* `0 <= i < n`: appends constraints to a list of const ctune_aff *. */
 void te_parse_chain(te_parser *p, const void **list, int *n);
 const ctune_expr *te_parse_expr(te_parser *p);
+/* Constants: 2, 0.5f; f32(0x1.8p+0 "1.5f") behind its type name. */
+const ctune_expr *te_parse_literal(te_parser *p);
+const ctune_expr *te_parse_typed_const(te_parser *p, ctune_type type);
 bool te_parse_access(te_parser *p, ctune_access *access);
 
 #endif

@@ -20,7 +20,7 @@ void te_fail_at(te_parser *p, int line, int col, const char *text, const char *d
     if (is_memory) {
         ctune_fail(p->ctx, CTUNE_ENOMEM, "out of memory");
     } else {
-        ctune_fail(p->ctx, CTUNE_EUSAGE, "te:%d:%d: %s%s%.80s%s", line, col, text,
+        ctune_fail(p->ctx, CTUNE_EUSAGE, "%s:%d:%d: %s%s%.80s%s", p->format, line, col, text,
                    detail != NULL ? " '" : "", detail != NULL ? detail : "",
                    detail != NULL ? "'" : "");
     }

@@ -164,7 +164,7 @@ static const ctune_expr *with_derived_type(te_parser *p, ctune_expr *e) {
 }
 
 /* 2, 7u, 0.5, 0.2f, 1e3L */
-static const ctune_expr *parse_literal(te_parser *p) {
+const ctune_expr *te_parse_literal(te_parser *p) {
     te_token token = p->token;
     const char *text = token.text;
     te_advance(p);
@@ -206,7 +206,7 @@ static const ctune_expr *parse_literal(te_parser *p) {
 }
 
 /* f32(0x1.8p+0 "1.5f"), i32(-5), f64(-inf): the type name is consumed, the token is "(" */
-static const ctune_expr *parse_typed_const(te_parser *p, ctune_type type) {
+const ctune_expr *te_parse_typed_const(te_parser *p, ctune_type type) {
     ctune_expr *e = expr_new(p, CTUNE_OP_CONST, 0, NULL);
     te_expect(p, "(");
     if (e == NULL || p->status != CTUNE_OK) {
@@ -311,7 +311,7 @@ static const ctune_expr *parse_name(te_parser *p) {
     if (is_call) {
         const char *name = p->token.text;
         te_advance(p);
-        return type >= 0 ? parse_typed_const(p, (ctune_type)type) : parse_call(p, name);
+        return type >= 0 ? te_parse_typed_const(p, (ctune_type)type) : parse_call(p, name);
     }
     ctune_expr *e = expr_new(p, CTUNE_OP_READ, 0, NULL);
     if (e == NULL || !te_parse_access(p, &e->access)) {
@@ -323,7 +323,7 @@ static const ctune_expr *parse_name(te_parser *p) {
 static const ctune_expr *parse_atom(te_parser *p) {
     const ctune_expr *e = NULL;
     if (p->token.kind == TE_NUMBER) {
-        e = parse_literal(p);
+        e = te_parse_literal(p);
     } else if (p->token.kind == TE_IDENT) {
         e = parse_name(p);
     } else if (te_accept(p, "(")) {

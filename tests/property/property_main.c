@@ -129,8 +129,9 @@ static bool add_candidate(property *p, property_batch *b, int i_region, const ct
     char name[48];
     snprintf(name, sizeof name, "r%d_c%d", r->id, b->n_candidates);
     ctune_text_init(&unit);
-    ctune_status status = nest != NULL ? ctune_emit_candidate(&p->ctx, nest, &b->emit, name, &unit)
-                                       : ctune_emit_original(&p->ctx, r->region, name, &unit);
+    ctune_status status = nest != NULL
+                              ? ctune_emit_candidate(&p->ctx, nest, &b->emit, name, &unit)
+                              : ctune_emit_original(&p->ctx, r->region, &b->emit, name, &unit);
     if (status == CTUNE_OK) {
         *c = (property_candidate){.i_region = i_region, .is_original = nest == NULL};
         if (point != NULL) {

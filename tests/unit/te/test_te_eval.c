@@ -81,6 +81,58 @@ static void test_shape(void **state) {
     ctune_region_destroy(odd);
 }
 
+/* The value of x after `stage` over scalars a to d and x, with products fused. */
+static double eval_fused(const char *stage, double a, double b, double c, double d) {
+    ctune_text text;
+    ctune_text_init(&text);
+    ctune_text_printf(&text,
+                      "te 1\ntensor a f64 scalar\ntensor b f64 scalar\ntensor c f64 scalar\n"
+                      "tensor d f64 scalar\ntensor x f64 scalar\nstage S: %s\norder {\nS\n}\n",
+                      stage);
+    ctune_region *region = parse_ok(ctune_text_get(&text));
+    double x = d;
+    void *tensors[] = {&a, &b, &c, &d, &x};
+    size_t bytes[] = {8, 8, 8, 8, 8};
+    ctune_ctx ctx;
+    ctune_ctx_init(&ctx);
+    assert_int_equal(ctune_te_eval(&ctx, region, CTUNE_PRODUCTS_FUSED, NULL, tensors, bytes),
+                     CTUNE_OK);
+    ctune_region_destroy(region);
+    ctune_text_clear(&text);
+    return x;
+}
+
+/* Which products are fused, and with which signs: all cases differ from the rounded ones. */
+static void test_fused(void **state) {
+    (void)state;
+    double a = 1 + 0x1p-30, b = 1 - 0x1p-31, c = -1 + 0x1p-33, d = 1 + 0x1p-35;
+    volatile double ab = a * b, cd = c * d, cast = (double)((float)a * (float)b);
+    assert_true(fma(a, b, c) != ab + c);
+    assert_true(eval_fused("x = a * b + c", a, b, c, d) == fma(a, b, c));
+    assert_true(eval_fused("x = c + a * b", a, b, c, d) == fma(a, b, c));
+    assert_true(eval_fused("x = a * b - c", a, b, c, d) == fma(a, b, -c));
+    assert_true(eval_fused("x = c - a * b", a, b, c, d) == fma(-a, b, c));
+    assert_true(eval_fused("x = -(a * b) + c", a, b, c, d) == fma(-a, b, c));
+    assert_true(eval_fused("x = -(a * b) - c", a, b, c, d) == fma(-a, b, -c));
+    assert_true(eval_fused("x = c - -(a * b)", a, b, c, d) == fma(a, b, c));
+    /* the left one of two; negated twice it is no product */
+    assert_true(eval_fused("x = a * b + c * d", a, b, c, d) == fma(a, b, cd));
+    assert_true(eval_fused("x = a * b - c * d", a, b, c, d) == fma(a, b, -cd));
+    assert_true(eval_fused("x = - -(a * b) + c", a, b, c, d) == ab + c);
+    /* nested: (a*b + c) is no product, a*b within it fuses; the product of a sum fuses */
+    assert_true(eval_fused("x = c * d + (a * b + c)", a, b, c, d) == fma(c, d, fma(a, b, c)));
+    assert_true(eval_fused("x = (a * b + c) * d + a", a, b, c, d) == fma(fma(a, b, c), d, a));
+    /* updates: x starts as d */
+    assert_true(eval_fused("x += a * b", a, b, c, d) == fma(a, b, d));
+    assert_true(eval_fused("x -= a * b", a, b, c, d) == fma(-a, b, d));
+    assert_true(eval_fused("x -= -(a * b)", a, b, c, d) == fma(a, b, d));
+    assert_true(eval_fused("x *= a * b", a, b, c, d) == d * ab);
+    assert_true(eval_fused("x += a * b + c", a, b, c, d) == d + fma(a, b, c));
+    /* a conversion between product and sum */
+    assert_true(eval_fused("x += (f64) ((f32) a * (f32) b)", a, b, c, d) == d + cast);
+    assert_true(eval_fused("x = c + (f64) ((f32) a * (f32) b)", a, b, c, d) == c + cast);
+}
+
 enum { N = 7 };
 
 static void test_gemm(void **state) {
@@ -319,12 +371,12 @@ static void test_shared_reads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_aff),          cmocka_unit_test(test_shape),
-        cmocka_unit_test(test_gemm),         cmocka_unit_test(test_triangular),
-        cmocka_unit_test(test_temp),         cmocka_unit_test(test_time_loop),
-        cmocka_unit_test(test_integers),     cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_divs),         cmocka_unit_test(test_unset_temp),
-        cmocka_unit_test(test_shared_reads),
+        cmocka_unit_test(test_aff),        cmocka_unit_test(test_shape),
+        cmocka_unit_test(test_fused),      cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_triangular), cmocka_unit_test(test_temp),
+        cmocka_unit_test(test_time_loop),  cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_floats),     cmocka_unit_test(test_divs),
+        cmocka_unit_test(test_unset_temp), cmocka_unit_test(test_shared_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

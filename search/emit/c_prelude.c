@@ -1,0 +1,215 @@
+/*
+ * What emitted text needs once in a translation unit: types, helpers, and the places where
+ * compilers and targets differ.
+ *
+ * It decides at compile time, by the compiler's macros, not by what is known now: rewritten C may
+ * be compiled later with other flags. So a product that must be rounded stays so wherever the
+ * target can fuse, and a fused one is fused even without hardware for it (slowly).
+ */
+#include "search/emit/emit_private.h"
+
+static const char basics[] =
+    "__extension__ typedef __INT64_TYPE__ ctune_i64;\n"
+    "__extension__ typedef __UINT64_TYPE__ ctune_u64;\n"
+    "__extension__ typedef __SIZE_TYPE__ ctune_size;\n"
+    "__extension__ typedef __UINTPTR_TYPE__ ctune_address;\n"
+    "#define CTUNE_PRAGMA(x) _Pragma(#x)\n"
+    "#define CTUNE_FUNCTION __attribute__((unused)) static __inline__\n"
+    "#define CTUNE_ALWAYS 1\n"
+    "#define CTUNE_X2(x) x, x\n"
+    "#define CTUNE_X4(x) CTUNE_X2(x), CTUNE_X2(x)\n"
+    "#define CTUNE_X8(x) CTUNE_X4(x), CTUNE_X4(x)\n"
+    "#define CTUNE_X16(x) CTUNE_X8(x), CTUNE_X8(x)\n"
+    "#define CTUNE_X32(x) CTUNE_X16(x), CTUNE_X16(x)\n"
+    "#define CTUNE_X64(x) CTUNE_X32(x), CTUNE_X32(x)\n"
+    "#if defined(__clang__)\n"
+    "#define CTUNE_SIMD CTUNE_PRAGMA(clang loop vectorize(assume_safety))\n"
+    "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(clang loop unroll_count(n))\n"
+    "#pragma clang diagnostic ignored \"-Wpass-failed\"\n"
+    "#else\n"
+    "#define CTUNE_SIMD CTUNE_PRAGMA(GCC ivdep)\n"
+    "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(GCC unroll n)\n"
+    "#endif\n";
+
+/* The always-inlined function hands its attribute to the function that it is inlined into. */
+static const char wide[] =
+    "/* where CTUNE_WIDE stands, clang keeps 64-byte vectors whole on targets that prefer 32 */\n"
+    "#if defined(__clang__) && defined(__AVX512F__)\n"
+    "__attribute__((always_inline, unused, min_vector_width(512))) static __inline__ void\n"
+    "ctune_wide(void) {}\n"
+    "#define CTUNE_WIDE ctune_wide()\n"
+    "#else\n"
+    "#define CTUNE_WIDE (void)0\n"
+    "#endif\n";
+
+static const char round_head[] =
+    "/* a product that is rounded before it is added: the compiler cannot fuse what passes here "
+    "*/\n"
+    "#define CTUNE_ROUND(type, x) CTUNE_ROUND_AS(ctune_r0, CTUNE_REG, type, x)\n"
+    "#if (defined(__x86_64__) || defined(__i386__)) && !defined(__FMA__) && "
+    "!defined(__AVX512F__) && \\\n"
+    "    !defined(__FMA4__)\n"
+    "#define CTUNE_ROUND_AS(r, reg, type, x) (x)\n";
+
+/* Clang fuses within one expression, unless it was asked for more. */
+static const char round_within[] =
+    "#elif defined(__clang__) && !defined(__FAST_MATH__)\n"
+    "#define CTUNE_ROUND_AS(r, reg, type, x) __extension__({ const type r = (x); r; })\n";
+
+static const char round_tail[] = "#else\n"
+                                 "#define CTUNE_ROUND_AS(r, reg, type, x) \\\n"
+                                 "    __extension__({ type r = (x); __asm__(\"\" : reg(r)); r; })\n"
+                                 "#endif\n"
+                                 "#if defined(__AVX512F__)\n"
+                                 "#define CTUNE_REG \"+v\"\n"
+                                 "#define CTUNE_REG_64 \"+v\"\n"
+                                 "#elif defined(__x86_64__) || defined(__i386__)\n"
+                                 "#define CTUNE_REG \"+x\"\n"
+                                 "#define CTUNE_REG_64 \"+m\"\n"
+                                 "#elif defined(__aarch64__)\n"
+                                 "#define CTUNE_REG \"+w\"\n"
+                                 "#define CTUNE_REG_64 \"+m\"\n"
+                                 "#else\n"
+                                 "#define CTUNE_REG \"+m\"\n"
+                                 "#define CTUNE_REG_64 \"+m\"\n"
+                                 "#endif\n"
+                                 "#define CTUNE_REG_SMALL \"+m\"\n";
+
+static const char helpers[] =
+    "CTUNE_FUNCTION long ctune_min(long a, long b) { return a < b ? a : b; }\n"
+    "CTUNE_FUNCTION long ctune_max(long a, long b) { return a > b ? a : b; }\n"
+    "/* floor(a / b), b > 0: C's division truncates */\n"
+    "CTUNE_FUNCTION long ctune_floordiv(long a, long b) {\n"
+    "    return a >= 0 ? a / b : -((b - 1 - a) / b);\n"
+    "}\n"
+    "/* do the byte ranges [p + p0, p + p1) and [q + q0, q + q1) not meet? */\n"
+    "CTUNE_FUNCTION int ctune_disjoint(const volatile void *p, long p0, long p1,\n"
+    "                                  const volatile void *q, long q0, long q1) {\n"
+    "    const ctune_address a = (ctune_address)p, b = (ctune_address)q;\n"
+    "    return p1 <= p0 || q1 <= q0 || a + (ctune_address)p1 <= b + (ctune_address)q0 ||\n"
+    "           b + (ctune_address)q1 <= a + (ctune_address)p0;\n"
+    "}\n"
+    "/* 64-byte-aligned scratch memory, NULL when there is none; the pointer to free stands before "
+    "it */\n"
+    "CTUNE_FUNCTION void *ctune_alloc(ctune_size bytes) {\n"
+    "    char *const raw = (char *)__builtin_malloc(bytes + 128);\n"
+    "    char *const aligned = raw + 128 - ((ctune_address)raw & 63);\n"
+    "    if (raw == 0) return 0;\n"
+    "    ((void **)(void *)aligned)[-1] = raw;\n"
+    "    return aligned;\n"
+    "}\n"
+    "CTUNE_FUNCTION void ctune_free(void *p) { __builtin_free(((void **)p)[-1]); }\n";
+
+static const char threads[] =
+    "#if defined(_OPENMP)\n"
+    "extern int omp_get_thread_num(void);\n"
+    "extern int omp_get_max_threads(void);\n"
+    "CTUNE_FUNCTION ctune_size ctune_thread(void) { return (ctune_size)omp_get_thread_num(); }\n"
+    "CTUNE_FUNCTION ctune_size ctune_threads(void) { return (ctune_size)omp_get_max_threads(); }\n"
+    "#else\n"
+    "CTUNE_FUNCTION ctune_size ctune_thread(void) { return 0; }\n"
+    "CTUNE_FUNCTION ctune_size ctune_threads(void) { return 1; }\n"
+    "#endif\n";
+
+/* The memory of an array of one vector is that of its lanes. */
+static const char fma_any[] =
+    "CTUNE_FUNCTION const void *ctune_fma_f32(float *c, const float *a, const float *b, int n) {\n"
+    "    int i;\n"
+    "    for (i = 0; i < n; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);\n"
+    "    return c;\n"
+    "}\n"
+    "CTUNE_FUNCTION const void *ctune_fma_f64(double *c, const double *a, const double *b, int n) "
+    "{\n"
+    "    int i;\n"
+    "    for (i = 0; i < n; i++) c[i] = __builtin_fma(a[i], b[i], c[i]);\n"
+    "    return c;\n"
+    "}\n"
+    "#define CTUNE_FMA_ANY(elem, name, n, a, b, c) \\\n"
+    "    __extension__(*(const ctune_##name##x##n *)ctune_fma_##name( \\\n"
+    "        (elem *)(ctune_##name##x##n[1]){c}, (const elem *)(ctune_##name##x##n[1]){a}, \\\n"
+    "        (const elem *)(ctune_##name##x##n[1]){b}, n))\n";
+
+/* ---- fused products of vectors -----------------------------------------------------------------
+ */
+
+/* Type, lanes, when GCC has an instruction, and the text that gives it. */
+static const struct {
+    ctune_type type;
+    int lanes;
+    const char *when, *text;
+} fma_rows[] = {
+    {CTUNE_F32, 16, "defined(__AVX512F__)", "__builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4)"},
+    {CTUNE_F64, 8, "defined(__AVX512F__)",
+     "__builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4)"},
+    {CTUNE_F32, 8, "defined(__FMA__)", "__builtin_ia32_vfmaddps256(a, b, c)"},
+    {CTUNE_F64, 4, "defined(__FMA__)", "__builtin_ia32_vfmaddpd256(a, b, c)"},
+    {CTUNE_F32, 4, "defined(__FMA__)", "__builtin_ia32_vfmaddps(a, b, c)"},
+    {CTUNE_F64, 2, "defined(__FMA__)", "__builtin_ia32_vfmaddpd(a, b, c)"},
+    {CTUNE_F32, 4, "defined(__aarch64__)", "__builtin_aarch64_fmav4sf(a, b, c)"},
+    {CTUNE_F64, 2, "defined(__aarch64__)", "__builtin_aarch64_fmav2df(a, b, c)"},
+    {CTUNE_F32, 2, "defined(__aarch64__)", "__builtin_aarch64_fmav2sf(a, b, c)"},
+};
+
+static void print_gcc_fma(ctune_type type, int lanes, ctune_text *out) {
+    const ctune_type_info *info = ctune_type_get(type);
+    const char *word = "#if";
+    for (size_t i = 0; i < sizeof fma_rows / sizeof *fma_rows; i++) {
+        if (fma_rows[i].type == type && fma_rows[i].lanes == lanes) {
+            ctune_text_printf(out, "%s %s\n#define ctune_fma_%sx%d(a, b, c) %s\n", word,
+                              fma_rows[i].when, info->name, lanes, fma_rows[i].text);
+            word = "#elif";
+        }
+    }
+    bool is_only = word[1] == 'i';
+    ctune_text_printf(out,
+                      "%s#define ctune_fma_%sx%d(a, b, c) CTUNE_FMA_ANY(%s, %s, %d, a, b, c)\n%s",
+                      is_only ? "" : "#else\n", info->name, lanes, info->c_name, info->name, lanes,
+                      is_only ? "" : "#endif\n");
+}
+
+static void print_vectors(const ctune_emit_options *options, ctune_text *out) {
+    static const ctune_type types[] = {CTUNE_F32, CTUNE_F64};
+    for (int pass = 0; pass < 3; pass++) { /* types; clang; GCC */
+        ctune_text_append(out, pass == 0 ? "" : pass == 1 ? "#if defined(__clang__)\n" : "#else\n");
+        for (size_t i = 0; i < 2; i++) {
+            for (int lanes = 2; emit_prelude_has(options, types[i], lanes); lanes *= 2) {
+                if (pass == 0) {
+                    emit_vector_typedef(out, types[i], lanes);
+                } else if (pass == 1) {
+                    ctune_text_printf(
+                        out,
+                        "#define ctune_fma_%sx%d(a, b, c) __builtin_elementwise_fma(a, b, c)\n",
+                        ctune_type_get(types[i])->name, lanes);
+                } else {
+                    print_gcc_fma(types[i], lanes, out);
+                }
+            }
+        }
+        if (pass == 0) {
+            ctune_text_append(out, fma_any);
+        }
+    }
+    ctune_text_append(out, "#endif\n");
+}
+
+void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
+    ctune_text_append(out, "#ifndef CTUNE_PRELUDE\n"
+                           "#define CTUNE_PRELUDE\n");
+    ctune_text_append(out, basics);
+    ctune_text_append(out, wide);
+    ctune_text_append(out, round_head);
+    /* an emission for GCC says nothing about a later compile by clang with its defaults; one for
+     * clang with contraction across expressions has no macro to tell it by */
+    ctune_text_append(out, options->contract == CTUNE_CONTRACT_FAST ? "" : round_within);
+    ctune_text_append(out, round_tail);
+    ctune_text_append(out, helpers);
+    ctune_text_append(out, threads);
+    print_vectors(options, out);
+    if (!options->is_source) {
+        ctune_text_append(out, "typedef struct ctune_args {\n"
+                               "    const long *params;\n"
+                               "    void *const *tensors;\n"
+                               "} ctune_args;\n");
+    }
+    ctune_text_append(out, "#endif\n");
+}
