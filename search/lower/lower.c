@@ -222,10 +222,10 @@ static ctune_lnode *open_guard(lowerer *w, int stmt, ctune_lnode *into) {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* A loop whose panels a packed copy follows must start on the copy's grid. Returns the lower bound.
- */
+/* A loop whose panels a packed copy follows must start on the copy's grid (is_grid: both lie on the
+ * multiples of the step). Returns the lower bound. */
 static const ctune_aff *align_to_packs(lowerer *w, int node, int var, const ctune_aff *lo,
-                                       bool *aligned) {
+                                       bool is_grid, bool *aligned) {
     const ctune_nnode *nn = &w->nest->node[node];
     for (int c = 0; c < w->nest->n_caches; c++) {
         lower_packed *p = w->packed[c];
@@ -238,7 +238,7 @@ static const ctune_aff *align_to_packs(lowerer *w, int node, int var, const ctun
         for (int t = 0; t < tile.n_tile; t++) {
             if (w->nest->node[tile.tile_node[t]].outer == node) {
                 p->tile_var = var;
-                if (!ctune_aff_is_equal(lo, p->tile_base)) {
+                if (!is_grid && !ctune_aff_is_equal(lo, p->tile_base)) {
                     const ctune_aff *off = ctune_aff_sub(w->arena, lo, p->tile_base);
                     lo = ctune_aff_add(w->arena, p->tile_base,
                                        ctune_aff_scale(w->arena,
@@ -433,8 +433,9 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     bool is_aligned = is_grid;
     if (is_grid) {
         loop->lo = align_to_grid(w, loop->lo, nn->step);
-    } else if (nn->step > 1 && nn->sum < 0) {
-        loop->lo = align_to_packs(w, node, var, loop->lo, &is_aligned);
+    }
+    if (nn->step > 1 && nn->sum < 0) {
+        loop->lo = align_to_packs(w, node, var, loop->lo, is_grid, &is_aligned);
     }
     if (nn->ann == CTUNE_ANN_PARALLEL && w->options->openmp && w->parallel_node < 0) {
         w->parallel_node = node;
