@@ -180,8 +180,9 @@ ctune_status lower_bounds(lowerer *w, int stmt, int dim, lower_limit *lo, lower_
 ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, lower_limit *lo,
                                lower_limit *hi);
 ctune_status lower_bounds_raw(lowerer *w, int stmt, int dim, ctune_bounds *out);
-/* The same, tile_node [CTUNE_MAX_OPEN]: the loop over a sum that each i_open of the rows is. */
-ctune_status lower_bounds_rows(lowerer *w, int stmt, int dim, ctune_bounds *out, int *tile_node);
+/* The same for what loop `node` scans, its dim or its sum; tile_node [CTUNE_MAX_OPEN]: the loop
+ * over a sum that each i_open of the rows is. */
+ctune_status lower_bounds_rows(lowerer *w, int stmt, int node, ctune_bounds *out, int *tile_node);
 /* Hull of the values of a loop over a sum, or of one whose tiles lie on the multiples of its step.
  */
 ctune_status lower_bounds_node(lowerer *w, const int *stmts, int n, int node, lower_limit *lo,
