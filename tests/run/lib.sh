@@ -1,17 +1,20 @@
 # What the run tests share. Sourced: . "$(dirname "$0")/lib.sh"
 # In: CTUNE, CTUNE_RUNNER, CTUNE_ROOT; CTUNE_TEST_MARCH, the -march= of what runs (native). Out: $work, and $clang and $gcc,
 # compilers with flags. The test runs in a folder of its own that goes away in the end; its name has a space and a quote, as
-# users' folders do; messages are in English, whatever the user reads.
+# users' folders do; so have a home and a folder for temporary files. Messages are in English, whatever the user reads.
 set -u
 : "${CTUNE:?}" "${CTUNE_ROOT:?}"
 tests=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/it's here" "$work/tmp dir"
+mkdir "$work/it's here" "$work/tmp dir" "$work/home"
 cd "$work/it's here" || exit 99
 TMPDIR="$work/tmp dir"
+HOME=$work/home # no calibration, no compiler cache, no settings of the user's
 LC_ALL=C
-export TMPDIR LC_ALL
+export TMPDIR HOME LC_ALL
+unset XDG_CACHE_HOME CTUNE_CC CTUNE_RECORD CTUNE_MACHINE CTUNE_KEEP CTUNE_MODEL CTUNE_PLUGIN_DIR
+unset OMP_NUM_THREADS CPATH C_INCLUDE_PATH GCC_COLORS CLICOLOR_FORCE CCACHE_DIR MAKEFLAGS
 
 # march COMPILER: the flags for what runs here. What the compiler says about them alone, compiling nothing, is no business of a
 # test: clang 19 warns about -march=native on some CPUs, which is switched off by its name; nothing is printed for a compiler
