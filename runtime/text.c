@@ -129,8 +129,10 @@ ctune_status ctune_file_write(ctune_ctx *ctx, const char *path, const char *byte
     bool is_there = stat(path, &old) == 0;
     mode_t mode = is_there ? old.st_mode & 0777 : 0666;
     int fd = temp.failed ? -1 : open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    bool ok = fd >= 0 && (!is_there || fchmod(fd, mode) == 0) && /* whatever the umask is */
-              write_all(fd, bytes, n_bytes) && fsync(fd) == 0;
+    if (fd >= 0 && is_there) {
+        (void)fchmod(fd, mode); /* whatever the umask is; some file systems have no modes */
+    }
+    bool ok = fd >= 0 && write_all(fd, bytes, n_bytes) && fsync(fd) == 0;
     int saved = errno;
     if (fd >= 0 && close(fd) != 0 && ok) {
         ok = false;
