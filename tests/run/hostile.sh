@@ -61,7 +61,6 @@ test_busy() {
     for name in runner faults exec; do
         "$CTUNE_BUILD/tests/test_$name" >"$work/stdout" 2>&1 || fail "test_$name, busy"
     done
-    again tune
     again kernel gemm gcc
     again kill
     again record
