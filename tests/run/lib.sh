@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/it's here" "$work/tmp"
 cd "$work/it's here" || exit 99
 TMPDIR=$work/tmp
-export TMPDIR
+XDG_CACHE_HOME=$work/cache
+export TMPDIR XDG_CACHE_HOME
 flags="clang-19 -O2 -march=native"
 
 fail() {
