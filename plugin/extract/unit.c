@@ -27,6 +27,8 @@ typedef struct extraction {
     ctune_parsed parsed;
     CTUNE_LIST(occurrence) found;
     bool has_usage_error;
+    int n_reserved; /* of ctune_region */
+    const char *const *reserved;
 } extraction;
 
 static void send(extraction *x, ctune_severity severity, size_t at, const char *code,
@@ -207,6 +209,9 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
             out->region = region;
             if (region == NULL) {
                 ctune_arena_destroy(b.arena);
+            } else {
+                region->n_reserved = x->n_reserved;
+                region->reserved = x->reserved;
             }
         }
         isl_ctx_free(b.isl);
@@ -335,7 +340,10 @@ static ctune_status extract_all(extraction *x, int n_flags, const char *const *f
         return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
     }
     x->unit->regions = CTUNE_NEW_ARRAY(x->arena, ctune_unit_region, x->found.n + 1);
-    if (x->unit->regions == NULL) {
+    bool ok = x->unit->regions != NULL &&
+              (x->found.n == 0 ||
+               ctune_reserved_collect(&x->parsed, n_flags, flags, &x->reserved, &x->n_reserved));
+    if (!ok) {
         return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
     }
     for (int i = 0; i < x->found.n && status == CTUNE_OK; i++) {

@@ -325,6 +325,11 @@ typedef struct ctune_region {
     bool noalias;         /* noalias clause: no overlap guard needed */
     const char *epilogue; /* C statements that give counters declared outside their final values;
                              NULL = none */
+    /* Identifiers that code in the region's place must not declare: those of the file and its own
+     * headers, macros and typedefs in scope, keywords. Sorted by strcmp, no duplicates, borrowed
+     * (all regions of a file share them). Not printed, parsed or in the workload key. */
+    int n_reserved;
+    const char *const *reserved;
 } ctune_region;
 
 void ctune_region_destroy(ctune_region *region);
