@@ -117,7 +117,7 @@ CTUNE_MUST_USE ctune_status ctune_database_find(ctune_ctx *ctx, ctune_arena *are
                                                 const char **directory);
 
 /* ---- source: one file, opened --------------------------------------------------------------- */
-/* A source file (plugin/transform/source.h) with everything that tuning needs. */
+/* A source file (plugin/source/source.h) with everything that tuning needs. */
 CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options,
                                               const char *file, ctune_source *out);
 

@@ -33,6 +33,17 @@ check-layers)
     expect 1 "$scripts/check-layers" tree
     out_has 'runtime/bad.c:1: .*search/te/te.h'
     rm tree/runtime/bad.c
+    # inside of a top folder: the libraries' order
+    printf 'ctune_library(ctune_te search/te m)\nctune_library(ctune_deps search/deps ctune_te)\n' >tree/CMakeLists.txt
+    expect 0 "$scripts/check-layers" tree
+    printf '\n#include "search/deps/deps.h"\n' >tree/search/te/circle.c
+    expect 1 "$scripts/check-layers" tree
+    out_has 'search/te/circle.c:2: search/te/ may not include "search/deps/deps.h"'
+    rm tree/search/te/circle.c
+    printf 'ctune_library(ctune_deps search/deps ctune_te)\nctune_library(ctune_te search/te m)\n' >tree/CMakeLists.txt
+    expect 1 "$scripts/check-layers" tree
+    out_has 'CMakeLists.txt:1: ctune_deps links ctune_te, which comes later'
+    rm tree/CMakeLists.txt
     printf '\n#include "../deps/deps.h"\n' >tree/search/te/bad.c
     expect 1 "$scripts/check-layers" tree
     out_has 'search/te/bad.c:2:'
