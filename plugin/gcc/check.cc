@@ -9,7 +9,7 @@
  */
 #include "plugin/gcc/check.h"
 
-#include "plugin/gcc/seen.h"
+#include "plugin/shim/seen.h"
 
 #include <clocale>
 #include <sys/mman.h>
@@ -40,19 +40,19 @@ static uint64_t key_of(int fd, const ctune_shim_words *words) {
     if (text == MAP_FAILED) {
         return 0;
     }
-    uint64_t key = ctune_gcc_seen_key((const char *)text, (size_t)n, words->n, words->words);
+    uint64_t key = ctune_shim_seen_key((const char *)text, (size_t)n, words->n, words->words);
     munmap(text, (size_t)n);
     return key;
 }
 
 ctune_job_verdict ctune_gcc_check(void *words, int fd, char *said, size_t size) {
     uint64_t key = key_of(fd, (const ctune_shim_words *)words);
-    bool is_seen = key != 0 && ctune_gcc_seen_has(key);
+    bool is_seen = key != 0 && ctune_shim_seen_has(key);
     ctune_job_verdict verdict = ctune_job_fork(said, size);
     if (verdict == CTUNE_JOB_IS_CHILD) {
         make_silent(is_seen);
     } else if (verdict == CTUNE_JOB_COMPILES && key != 0 && !is_seen && !flag_syntax_only) {
-        ctune_gcc_seen_add(key);
+        ctune_shim_seen_add(key);
     }
     return verdict;
 }

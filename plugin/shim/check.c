@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -27,10 +28,18 @@ void ctune_job_limit_cpu(int seconds) {
     }
 }
 
+void ctune_job_reset_signals(void) {
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGPIPE};
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
+        signal(fatal[i], SIG_DFL);
+    }
+}
+
 static void become_check(int said_fd) {
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(said_fd, STDERR_FILENO);
     dup2(null >= 0 ? null : said_fd, STDOUT_FILENO);
+    ctune_job_reset_signals();
     ctune_job_limit_cpu(CHECK_CPU_S);
 }
 

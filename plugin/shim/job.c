@@ -72,18 +72,10 @@ static bool write_all(int fd, const char *text, size_t n) {
     return true;
 }
 
-/* The compiler's own handlers would report its internal error. */
-static void reset_signals(void) {
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGPIPE};
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
-        signal(fatal[i], SIG_DFL);
-    }
-}
-
 static void run_child(const ctune_transform_options *options, const void *self, int text_fd,
                       FILE *records) {
     char error[400];
-    reset_signals();
+    ctune_job_reset_signals();
     ctune_job_limit_cpu(TRANSFORM_CPU_S);
     const ctune_transform_api *api = ctune_shim_load(self, error, sizeof error);
     if (api == NULL) {

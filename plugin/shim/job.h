@@ -66,6 +66,8 @@ void ctune_job_run(const ctune_transform_options *options, const void *self, ctu
  */
 ctune_job_verdict ctune_job_fork(char *said, size_t size);
 
+/* The compiler's own handlers would report its internal error, and keep files for that. */
+void ctune_job_reset_signals(void);
 /* This process may use so much CPU time from now on. */
 void ctune_job_limit_cpu(int seconds);
 

@@ -197,7 +197,10 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
                                       .line = source->unit->regions[nest->i_region].region->line,
                                       .col = 1,
                                       .code = "not-tuned",
-                                      .text = ctx->error});
+                                      .text = ctx->error,
+                                      .hint = t->shared.options->sizes != NULL
+                                                  ? "do the arrays have room for these --sizes?"
+                                                  : NULL});
     } else if (ctune_signal_get() == 0) {
         ctune_report(ctx, status);
     }

@@ -27,6 +27,7 @@ sed 's/tune$/tune sizes(n=90, m=120)/' extent.c >exact.c
 expect 0 "$CTUNE" tune exact.c --trials 3 --rounds 3 --quiet -- $flags
 expect 1 "$CTUNE" tune extent.c --sizes n=400 --trials 3 --quiet -- $flags
 err_has 'extent.c:4:.*warning: .*the original loop cannot be measured: crash: .*\[not-tuned\]'
+err_has 'note: do the arrays have room for these --sizes?'
 sed 's/C\[i\]\[j\] +=/while (n) C[i][j] +=/' extent.c >while.c
 expect 1 "$CTUNE" tune while.c --trials 3 --quiet -- $flags
 err_has 'loop not tuned: .*\[while-loop\]'

@@ -169,4 +169,22 @@ for compiler in $compilers; do
     ! "$CTUNE" cc $compiler -O2 -Wall -Wextra -Werror -c wrong.c -o wrong.o 2>"$work/stderr" || fail "wrong.c compiles"
     has_not "$work/stderr" ctune:
 done
+
+# ---- a compiler that crashes on our text ----
+cat >crash.c <<'END'
+#define __attribute__(x) _Pragma("clang __debug crash")
+void f(int n, float *restrict a, const float *restrict b) {
+#pragma tune sizes(n=1000) schedule("split i 8 -> i0 i1; vectorize i1")
+    for (int i = 0; i < n; i++)
+        a[i] -= b[i];
+}
+END
+case $compilers in
+*clang-19*)
+    builds clang-19 -O2 -c crash.c -o crash.o
+    err_has 'crash.c:3:.*does-not-compile'
+    err_has 'ended by signal'
+    [ "$(wc -l <"$work/stderr")" -le 6 ] || fail "a report of the crash"
+    ;;
+esac
 [ -z "$(ls "$TMPDIR")" ] || fail "files are left"

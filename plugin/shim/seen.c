@@ -5,7 +5,7 @@
  * place of each given by its value. Compiles that run at the same time write different places or
  * one of two good values, so there is no lock.
  */
-#include "plugin/gcc/seen.h"
+#include "plugin/shim/seen.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
     return hash;
 }
 
-uint64_t ctune_gcc_seen_key(const char *text, size_t n_text, int n, char *const *words) {
+uint64_t ctune_shim_seen_key(const char *text, size_t n_text, int n, char *const *words) {
     struct stat st;
     char program[PATH_MAX];
     uint64_t hash = mix(0xcbf29ce484222325u, text, n_text);
@@ -73,7 +73,7 @@ static off_t slot_of(uint64_t key) {
     return (off_t)(key % N_SLOTS * sizeof key);
 }
 
-bool ctune_gcc_seen_has(uint64_t key) {
+bool ctune_shim_seen_has(uint64_t key) {
     uint64_t found = 0;
     int fd = open_table(O_RDONLY);
     bool has = fd >= 0 && pread(fd, &found, sizeof found, slot_of(key)) == sizeof found;
@@ -83,7 +83,7 @@ bool ctune_gcc_seen_has(uint64_t key) {
     return has && found == key;
 }
 
-void ctune_gcc_seen_add(uint64_t key) {
+void ctune_shim_seen_add(uint64_t key) {
     int fd = open_table(O_WRONLY | O_CREAT);
     if (fd >= 0) {
         ssize_t n = pwrite(fd, &key, sizeof key, slot_of(key));
