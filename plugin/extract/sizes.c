@@ -7,7 +7,8 @@
  * others small), then one bound for all of them at which everything holds at once, then each is
  * raised again as far as it goes. What no array limits is 1024, less when memory says so. isl says
  * how far a subscript reaches at given numbers, exactly; the bounding boxes of search/te would find
- * triangular nests too large.
+ * triangular nests too large. Time steps, which no array knows of, are fewer when the nest would
+ * run for seconds.
  *
  * The region is then built once more with these values (unit.c), because facts and sizes of
  * products depend on them.
@@ -18,6 +19,7 @@
 
 static const int64_t NOMINAL = 1024, FAR = (int64_t)1 << 30;
 static const int64_t MEMORY = (int64_t)512 << 20; /* bytes, of arrays without declared sizes */
+static const int64_t WORK = (int64_t)1 << 28;     /* statements run, when loops only repeat */
 
 typedef struct fit {
     ctune_build *b;
@@ -243,7 +245,8 @@ static bool has_declared_size(const ctune_tensor *t) {
     return true;
 }
 
-static bool fits_memory(const fit *f) {
+/* Bytes of arrays without declared sizes; -1: more than can be counted. */
+static int64_t count_bytes(const fit *f) {
     int64_t total = 0, extents[CTUNE_MAX_RANK];
     for (int t = 0; t < f->region->n_tensors; t++) {
         const ctune_tensor *tensor = &f->region->tensors[t];
@@ -253,10 +256,15 @@ static bool fits_memory(const fit *f) {
         int64_t n = ctune_tensor_shape(f->region, t, f->value, extents);
         if (n < 0 || __builtin_mul_overflow(n, (int64_t)tensor->elem_stride_bytes, &n) ||
             __builtin_add_overflow(total, n, &total)) {
-            return false;
+            return -1;
         }
     }
-    return total <= MEMORY;
+    return total;
+}
+
+static bool fits_memory(const fit *f) {
+    int64_t bytes = count_bytes(f);
+    return bytes >= 0 && bytes <= MEMORY;
 }
 
 static void shrink(fit *f) {
@@ -265,6 +273,65 @@ static void shrink(fit *f) {
             if (is_free(f, p) && f->value[p] > most / 2) {
                 f->value[p] = most / 2;
             }
+        }
+    }
+}
+
+/* ---- time steps ------------------------------------------------------------------------------ */
+/* Values of an axis in a stage's domain, FAR when not known. */
+static int64_t count_axis(const fit *f, const ctune_stage *stage, int axis) {
+    int64_t last = 0, first = 0;
+    const ctune_aff *up = ctune_aff_term(f->arena, CTUNE_TERM_AXIS, axis, 1);
+    const ctune_aff *down = ctune_aff_term(f->arena, CTUNE_TERM_AXIS, axis, -1);
+    int has_last =
+        up == NULL ? -1 : ctune_facts_reach(f->b, stage->n_cons, stage->cons, up, f->value, &last);
+    int has_first =
+        down == NULL ? -1
+                     : ctune_facts_reach(f->b, stage->n_cons, stage->cons, down, f->value, &first);
+    return has_last == 0 || has_first == 0 ? 0
+           : has_last < 0 || has_first < 0 ? FAR
+                                           : last + first + 1;
+}
+
+static bool is_too_long(const fit *f) {
+    int64_t total = 0;
+    for (int s = 0; s < f->region->n_stages; s++) {
+        const ctune_stage *stage = &f->region->stages[s];
+        int64_t points = 1;
+        for (int d = 0; d < stage->n_axes; d++) {
+            if (__builtin_mul_overflow(points, count_axis(f, stage, stage->axes[d]), &points)) {
+                return true;
+            }
+        }
+        if (__builtin_add_overflow(total, points, &total)) {
+            return true;
+        }
+    }
+    return total > WORK;
+}
+
+/* Does the parameter say how often and not how much? Nothing is larger when it is. */
+static bool only_repeats(fit *f, int param) {
+    int64_t saved = f->value[param], bytes = count_bytes(f);
+    f->value[param] = 2 * saved;
+    bool is_same = f->cap[param] == FAR && bytes == count_bytes(f) && all_hold(f, false);
+    f->value[param] = saved;
+    return is_same;
+}
+
+static void shorten(fit *f) {
+    bool *repeats = CTUNE_NEW_ARRAY(f->arena, bool, f->b->params.n + 1);
+    if (repeats == NULL || !is_too_long(f)) {
+        return;
+    }
+    bool any = false;
+    for (int p = 0; p < f->b->params.n; p++) {
+        repeats[p] = is_free(f, p) && only_repeats(f, p);
+        any |= repeats[p];
+    }
+    for (int64_t most = NOMINAL / 2; any && most >= 4 && is_too_long(f); most /= 2) {
+        for (int p = 0; p < f->b->params.n; p++) {
+            f->value[p] = repeats[p] && f->value[p] > most ? most : f->value[p];
         }
     }
 }
@@ -330,6 +397,22 @@ static bool check_all_given(fit *f) {
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
+/* Statements often use an element several times. */
+static bool has_limit(const ctune_build *b, const ctune_limit *limit) {
+    const ctune_acc *acc = &b->accs.at[limit->acc];
+    for (int i = b->limits.n - 1; i >= 0; i--) {
+        const ctune_limit *other = &b->limits.at[i];
+        const ctune_acc *at = &b->accs.at[other->acc];
+        if (other->name == limit->name && other->dim == limit->dim &&
+            at->is_maybe == acc->is_maybe && at->n_cons == acc->n_cons &&
+            memcmp(at->cons, acc->cons, (size_t)acc->n_cons * sizeof *acc->cons) == 0 &&
+            ctune_poly_is_equal(other->idx, limit->idx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ctune_limits_note(ctune_build *b) {
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
@@ -340,9 +423,10 @@ bool ctune_limits_note(ctune_build *b) {
                 continue;
             }
             bool is_tail = !m->is_array_object && ctune_aff_is_const(extent) && extent->c0 <= 1;
-            ctune_limit *limit = is_tail ? NULL : CTUNE_PUSH(b, b->limits);
-            if (limit != NULL) {
-                *limit = (ctune_limit){i, d, acc->idx[d], extent, m->is_array_object, m->t.name};
+            ctune_limit limit = {i, d, acc->idx[d], extent, m->is_array_object, m->t.name};
+            ctune_limit *slot = is_tail || has_limit(b, &limit) ? NULL : CTUNE_PUSH(b, b->limits);
+            if (slot != NULL) {
+                *slot = limit;
             }
         }
     }
@@ -360,6 +444,7 @@ static bool choose(fit *f) {
     }
     widen(f);
     shrink(f);
+    shorten(f);
     return true;
 }
 

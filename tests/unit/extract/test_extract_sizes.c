@@ -78,6 +78,19 @@ static const extract_case defaults[] = {
     {"product of parameters with sizes",
      F("TUNE sizes(n=10); for (int i = 0; i < n * n; i++) v[i] = 1;"),
      {"sizes 100"}},
+    {"time steps",
+     F("TUNE; for (int t = 0; t < k; t++) for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
+       "A[i][j] *= 2;"),
+     {"param n i32 sizes 1200\n", "param m i32 sizes 1000\n", "param k i32 sizes 128\n"}},
+    {"time steps of pointers",
+     "void f(int t, int n, float a[n][n], float b[n][n]) { TUNE; for (int k = 0; k < t; k++) { for "
+     "(int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i][j] = b[j][i]; for (int i = 0; i < "
+     "n; "
+     "i++) for (int j = 0; j < n; j++) b[i][j] = a[i][j]; } }",
+     {"param t i32 sizes 128\n", "param n i32 sizes 1024\n"}},
+    {"a sum is no time step",
+     F(LOOP2("n", "m", "p[i] += W[j][0];")),
+     {"param n i32 sizes 1024\n", "param m i32 sizes 2000\n"}},
     {"no limit", F(LOOP("n", "p[i] = 1;")), {"param n i32 sizes 1024\n"}},
 };
 
