@@ -10,10 +10,11 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/it's here" "$work/tmp dir" "$work/home"
 cd "$work/it's here" || exit 99
 TMPDIR="$work/tmp dir"
+XDG_CACHE_HOME=$work/cache
 HOME=$work/home # no calibration, no compiler cache, no settings of the user's
 LC_ALL=C
-export TMPDIR HOME LC_ALL
-unset XDG_CACHE_HOME CTUNE_CC CTUNE_RECORD CTUNE_MACHINE CTUNE_KEEP CTUNE_MODEL CTUNE_PLUGIN_DIR
+export TMPDIR XDG_CACHE_HOME HOME LC_ALL
+unset CTUNE_CC CTUNE_RECORD CTUNE_MACHINE CTUNE_KEEP CTUNE_MODEL CTUNE_PLUGIN_DIR
 unset OMP_NUM_THREADS CPATH C_INCLUDE_PATH GCC_COLORS CLICOLOR_FORCE CCACHE_DIR MAKEFLAGS
 
 # march COMPILER: the flags for what runs here. What the compiler says about them alone, compiling nothing, is no business of a
