@@ -22,22 +22,6 @@ void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row) {
     ctune_feature_get(nest, &f->target, f->groups, row);
 }
 
-static ctune_status choose_rounding(ctune_ctx *ctx, const ctune_source *source,
-                                    ctune_program *program) {
-    ctune_contraction contraction;
-    ctune_status status = ctune_contraction_get(ctx, source, program->region, &contraction);
-    if (status == CTUNE_OK && contraction == CTUNE_CONTRACTS_SOME) {
-        status = ctune_fail(ctx, CTUNE_EREFUSED,
-                            "region %s: the compiler fuses some products with sums and rounds "
-                            "others: only measuring (`ctune tune`) can tell which",
-                            program->region->name);
-    }
-    if (status == CTUNE_OK) {
-        ctune_program_set_rounding(program, contraction == CTUNE_CONTRACTS_NEVER);
-    }
-    return status;
-}
-
 static ctune_status choose(ctune_ctx *ctx, const ctune_forest *forest, const ctune_source *source,
                            const ctune_space *space, ctune_point *point, double *gain) {
     ctune_model model;
@@ -60,7 +44,8 @@ ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_sour
     double gain = 0;
     ctune_space_options options = source->space;
     options.openmp = options.openmp && !program->region->serial;
-    ctune_status status = choose_rounding(ctx, source, program);
+    ctune_rounding rounding;
+    ctune_status status = ctune_rounding_choose(ctx, source, program, &rounding);
     if (status == CTUNE_OK) {
         status = ctune_space_create(ctx, program, &options, &space);
     }

@@ -34,7 +34,9 @@ static void set_machine(ctune_source *s) {
     const ctune_target *t = &s->target;
     ctune_target_facts_default(t, &s->facts); /* a build does not depend on a user's calibration */
     ctune_target_facts_estimate(&s->facts, &s->machine);
-    s->emit = (ctune_emit_options){.vector_bytes = t->vector_bytes, .openmp = t->openmp};
+    s->emit = (ctune_emit_options){.vector_bytes = t->vector_bytes,
+                                    .openmp = t->openmp,
+                                    .fma = t->contract != CTUNE_CONTRACT_OFF};
     s->space = (ctune_space_options){.vector_bytes = t->vector_bytes,
                                      .openmp = t->openmp,
                                      .l1_bytes = t->l1_bytes,
@@ -82,6 +84,8 @@ ctune_status ctune_source_set_unit(ctune_ctx *ctx, const char *text, ctune_sourc
     if (source->unit != NULL) {
         set_base(source);
         allow_reassoc(source);
+        source->code = calloc(1, sizeof *source->code);
+        status = source->code != NULL ? status : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     return status;
 }
@@ -89,6 +93,11 @@ ctune_status ctune_source_set_unit(ctune_ctx *ctx, const char *text, ctune_sourc
 void ctune_source_close(ctune_source *source) {
     ctune_unit_destroy(source->unit);
     ctune_flags_clear(&source->flags);
+    if (source->code != NULL) {
+        free(source->code->as_is);
+        free(source->code->kept);
+        free(source->code);
+    }
     free(source->lock_path);
     free(source->history_path);
     memset(source, 0, sizeof *source);

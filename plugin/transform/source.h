@@ -11,6 +11,14 @@
 #include "search/records/records.h"
 #include "search/space/space.h"
 
+/* What the user's compile makes of the file, asked for at most once (plugin/predict/contract.c).
+ * Assembly with its regions marked (unit_text.h), owned; NULL: not asked for yet, or it failed. */
+typedef struct ctune_unit_code {
+    char *as_is;
+    char *kept; /* with functions kept that nothing calls */
+    char failure[256];
+} ctune_unit_code;
+
 /* Zero-initialise; owner of what is in it: ctune_source_close. */
 typedef struct ctune_source {
     const char *file; /* as given, borrowed */
@@ -20,6 +28,7 @@ typedef struct ctune_source {
     ctune_target target;
     char key[256]; /* target key; "" = not asked for yet */
     ctune_unit *unit;
+    ctune_unit_code *code; /* owned; made with unit, filled later */
     char *lock_path, *history_path;
     ctune_emit_options emit; /* of candidates; apply sets comments */
     ctune_space_options space;

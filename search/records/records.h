@@ -10,6 +10,13 @@
 #include "runtime/text.h"
 
 /* ---- target: what a tuning is valid for ---------------- */
+/* May the compiler fuse a product with the sum that it goes into? */
+typedef enum ctune_contract {
+    CTUNE_CONTRACT_OFF,        /* never */
+    CTUNE_CONTRACT_EXPRESSION, /* within an expression, always: what clang does by default */
+    CTUNE_CONTRACT_FAST        /* wherever it likes: GCC by default; its code must be looked at */
+} ctune_contract;
+
 typedef struct ctune_target {
     char cpu[96]; /* "znver5", from LLVM's host CPU name or -march= */
     char isa[32]; /* "avx512", "avx2", "sse2", "neon": from the compiler's macros under the flags */
@@ -19,6 +26,7 @@ typedef struct ctune_target {
     char flags[256];   /* flags that change code, normalised: sorted, no paths, defines and warnings
                           dropped */
     bool openmp;
+    ctune_contract contract; /* by the flags and the instruction set (no FMA: OFF) */
     bool fast_math;   /* -ffast-math or -fassociative-math */
     int64_t l1_bytes; /* per core, from sysfs; default 32 KiB */
     int64_t l2_bytes; /* per core; default 512 KiB */

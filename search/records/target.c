@@ -63,6 +63,9 @@ static const struct {
     {"__riscv", "riscv"},     {"__powerpc64__", "ppc64"},
 };
 
+static const char *const fma_macros[] = {"__FMA__", "__FMA4__", "__aarch64__", "__ARM_FEATURE_FMA",
+                                         "__FP_FAST_FMA", "__FP_FAST_FMAF"};
+
 void ctune_target_read_macros(const char *macros, ctune_target *out) {
     snprintf(out->isa, sizeof out->isa, "scalar");
     out->vector_bytes = 16;
@@ -90,6 +93,11 @@ void ctune_target_read_macros(const char *macros, ctune_target *out) {
     out->openmp = macro_find(macros, "_OPENMP") != NULL;
     out->fast_math = macro_find(macros, "__FAST_MATH__") != NULL ||
                      macro_find(macros, "__ASSOCIATIVE_MATH__") != NULL;
+    bool has_fma = false;
+    for (size_t i = 0; i < sizeof fma_macros / sizeof *fma_macros; i++) {
+        has_fma |= macro_find(macros, fma_macros[i]) != NULL;
+    }
+    out->contract = has_fma ? CTUNE_CONTRACT_FAST : CTUNE_CONTRACT_OFF;
 }
 
 /* Flags that no compiler has a macro for: 1 = permits reassociation, 0 = forbids it, -1 = silent.
@@ -232,6 +240,9 @@ ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compile
     }
     int flag = associative_flag(n_flags, compiler->flags);
     out->fast_math = flag >= 0 ? flag == 1 : out->fast_math;
+    if (out->contract != CTUNE_CONTRACT_OFF) {
+        out->contract = ctune_target_contract(out->compiler, n_flags, compiler->flags);
+    }
     out->n_threads = out->openmp ? count_threads() : 1;
     return CTUNE_OK;
 }
