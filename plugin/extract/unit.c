@@ -7,6 +7,8 @@
  */
 #include "plugin/extract/unit.h"
 
+#include "plugin/extract/function.h"
+
 #include "runtime/text.h"
 
 #include <isl/ctx.h>
@@ -182,6 +184,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
         }
     }
     out->region = region;
+    ctune_function_describe(x->arena, m->function, &out->caller);
     if (region == NULL) {
         ctune_arena_destroy(b.arena);
     }

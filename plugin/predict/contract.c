@@ -88,7 +88,7 @@ static bool is_scalar(const ctune_tensor *t) {
 }
 
 static bool reads_product(const ctune_region *region, const ctune_expr *e) {
-    while (e->op == CTUNE_OP_NEG || e->op == CTUNE_OP_CAST) {
+    while (e->op == CTUNE_OP_NEG || (e->op == CTUNE_OP_CAST && e->type == e->kids[0]->type)) {
         e = e->kids[0];
     }
     return e->op == CTUNE_OP_READ && is_scalar(&region->tensors[e->access.tensor]) &&
@@ -113,9 +113,9 @@ bool ctune_region_may_fuse_across(const ctune_region *region) {
         const ctune_stage *s = &region->stages[i];
         bool is_sum = (s->update == CTUNE_UPDATE_ADD || s->update == CTUNE_UPDATE_SUB) &&
                       ctune_type_is_float(s->calc);
-        if ((is_sum && (reads_product(region, s->rhs) ||
-                        (is_scalar(&region->tensors[s->target.tensor]) &&
-                         holds_product(region, s->target.tensor)))) ||
+        if ((is_sum &&
+             (reads_product(region, s->rhs) || (is_scalar(&region->tensors[s->target.tensor]) &&
+                                                holds_product(region, s->target.tensor)))) ||
             sums_product(region, s->rhs) || sums_product(region, s->guard)) {
             return true;
         }
@@ -130,18 +130,12 @@ static ctune_status compile(ctune_ctx *ctx, const ctune_source *source, const ch
     snprintf(c_path, sizeof c_path, "%s/unit.c", folder);
     snprintf(s_path, sizeof s_path, "%s/unit.s", folder);
     bool is_clang = strncmp(source->target.compiler, "clang", 5) == 0;
-    const char *const more[] = {is_clang ? "-gline-tables-only" : "-g1",
-                                "-fno-lto",
-                                "-w",
-                                "-S",
-                                "-o",
-                                s_path,
-                                c_path};
+    const char *const more[] = {
+        is_clang ? "-gline-tables-only" : "-g1", "-fno-lto", "-w", "-S", "-o", s_path, c_path};
     ctune_arena *arena = ctune_arena_create(ctx);
     const char **argv =
         arena != NULL ? ctune_unit_argv(source, arena, sizeof more / sizeof *more, more) : NULL;
-    ctune_status status =
-        argv != NULL ? ctune_file_write(ctx, c_path, text, n_text) : CTUNE_ENOMEM;
+    ctune_status status = argv != NULL ? ctune_file_write(ctx, c_path, text, n_text) : CTUNE_ENOMEM;
     if (status == CTUNE_OK && ctune_program_run(ctx, argv, NULL) != CTUNE_OK) {
         status = ctune_fail(ctx, CTUNE_EREFUSED, "%s does not compile a copy of %s", argv[0],
                             source->file);
@@ -211,19 +205,9 @@ static ctune_status get_assembly(ctune_ctx *ctx, const ctune_source *source, boo
 }
 
 /* ---- decision -------------------------------------------------------------------------------- */
-static int find_region(const ctune_source *source, const ctune_region *region) {
-    for (int i = 0; i < source->unit->n_regions; i++) {
-        const ctune_region *r = source->unit->regions[i].region;
-        if (r != NULL && r->line == region->line && strcmp(r->name, region->name) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 static ctune_status look(ctune_ctx *ctx, const ctune_source *source, const ctune_region *region,
                          ctune_rounding *out) {
-    int i_region = find_region(source, region);
+    int i_region = ctune_source_find(source, region);
     char mark[64];
     if (i_region < 0) {
         return ctune_fail(ctx, CTUNE_EBUG, "region %s is not in its file", region->name);
@@ -247,8 +231,8 @@ static ctune_status look(ctune_ctx *ctx, const ctune_source *source, const ctune
         } else if (counts.n_fused > 0 && ctune_region_may_fuse_across(region)) {
             out->contraction = CTUNE_CONTRACTS_SOME;
         }
-        snprintf(out->evidence, sizeof out->evidence, "%d fused, %d rounded in the user's compile%s",
-                 counts.n_fused, counts.n_rounded,
+        snprintf(out->evidence, sizeof out->evidence,
+                 "%d fused, %d rounded in the user's compile%s", counts.n_fused, counts.n_rounded,
                  keeps ? " (of a function that nothing in the file calls)" : "");
         if (!is_there) {
             snprintf(out->evidence, sizeof out->evidence, "the compiler makes no code of the loop");
@@ -271,7 +255,8 @@ ctune_status ctune_rounding_get(ctune_ctx *ctx, const ctune_source *source,
     if (contract == CTUNE_CONTRACT_EXPRESSION && has_pragma(source)) {
         contract = CTUNE_CONTRACT_FAST;
     }
-    out->contraction = contract == CTUNE_CONTRACT_OFF ? CTUNE_CONTRACTS_NEVER : CTUNE_CONTRACTS_ALWAYS;
+    out->contraction =
+        contract == CTUNE_CONTRACT_OFF ? CTUNE_CONTRACTS_NEVER : CTUNE_CONTRACTS_ALWAYS;
     out->is_decided = contract != CTUNE_CONTRACT_FAST || !ctune_region_may_fuse(region);
     if (out->is_decided || region->reassoc) {
         return CTUNE_OK;
@@ -281,7 +266,7 @@ ctune_status ctune_rounding_get(ctune_ctx *ctx, const ctune_source *source,
 
 /* `strict`, written in the region's pragma. */
 static bool is_strict(const ctune_source *source, const ctune_region *region) {
-    int i = find_region(source, region);
+    int i = ctune_source_find(source, region);
     return i >= 0 && source->unit->regions[i].pragma.strict;
 }
 
@@ -292,8 +277,8 @@ ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_source *source,
     if (status != CTUNE_OK) {
         return status;
     }
-    ctune_program_set_rounding(program, source->emit.fma &&
-                                            out->contraction == CTUNE_CONTRACTS_NEVER);
+    ctune_program_set_rounding(program,
+                               source->emit.fma && out->contraction == CTUNE_CONTRACTS_NEVER);
     if (out->contraction == CTUNE_CONTRACTS_SOME && is_strict(source, region)) {
         return ctune_fail(ctx, CTUNE_EREFUSED,
                           "region %s: strict, but the compiler fuses some products with sums and "

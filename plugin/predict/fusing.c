@@ -42,8 +42,8 @@ static op_class classify_x86(const char *p, size_t n) {
         const char *stem;
         op_class is;
     } rows[] = {
-        {"mul", PRODUCT}, {"add", SUM},    {"sub", SUM},    {"hadd", SUM}, {"hsub", SUM},
-        {"addsub", SUM},  {"div", VALUE},  {"sqrt", VALUE}, {"min", VALUE}, {"max", VALUE},
+        {"mul", PRODUCT}, {"add", SUM},   {"sub", SUM},    {"hadd", SUM},  {"hsub", SUM},
+        {"addsub", SUM},  {"div", VALUE}, {"sqrt", VALUE}, {"min", VALUE}, {"max", VALUE},
     };
     static const char *const fused[] = {"vfmadd", "vfmsub", "vfnmadd", "vfnmsub"};
     for (size_t i = 0; i < sizeof fused / sizeof *fused; i++) {
@@ -61,7 +61,8 @@ static op_class classify_x86(const char *p, size_t n) {
             return rows[i].is;
         }
     }
-    return starts_with(p, "cvt") || starts_with(p, "cmp") || starts_with(p, "round") ? VALUE : OTHER;
+    return starts_with(p, "cvt") || starts_with(p, "cmp") || starts_with(p, "round") ? VALUE
+                                                                                     : OTHER;
 }
 
 static op_class classify_arm(const char *p, size_t n) {
@@ -69,12 +70,12 @@ static op_class classify_arm(const char *p, size_t n) {
         const char *name;
         op_class is;
     } rows[] = {
-        {"fmadd", FUSED},   {"fmsub", FUSED},   {"fnmadd", FUSED}, {"fnmsub", FUSED},
-        {"fmla", FUSED},    {"fmls", FUSED},    {"fmul", PRODUCT}, {"fnmul", PRODUCT},
-        {"fadd", SUM},      {"fsub", SUM},      {"faddp", SUM},    {"fadda", SUM},
-        {"fdiv", VALUE},    {"fsqrt", VALUE},   {"fmin", VALUE},   {"fmax", VALUE},
-        {"fminnm", VALUE},  {"fmaxnm", VALUE},  {"fcvt", VALUE},   {"scvtf", VALUE},
-        {"ucvtf", VALUE},   {"fcvtl", VALUE},   {"fcvtn", VALUE},
+        {"fmadd", FUSED},  {"fmsub", FUSED},  {"fnmadd", FUSED}, {"fnmsub", FUSED},
+        {"fmla", FUSED},   {"fmls", FUSED},   {"fmul", PRODUCT}, {"fnmul", PRODUCT},
+        {"fadd", SUM},     {"fsub", SUM},     {"faddp", SUM},    {"fadda", SUM},
+        {"fdiv", VALUE},   {"fsqrt", VALUE},  {"fmin", VALUE},   {"fmax", VALUE},
+        {"fminnm", VALUE}, {"fmaxnm", VALUE}, {"fcvt", VALUE},   {"scvtf", VALUE},
+        {"ucvtf", VALUE},  {"fcvtl", VALUE},  {"fcvtn", VALUE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strlen(rows[i].name) == n && strncmp(p, rows[i].name, n) == 0) {

@@ -44,7 +44,8 @@ void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row);
  *
  * user      const ctune_forest *, NULL: by the analytic estimate alone
  * schedule  appended to; stays empty when nothing is expected to beat the original
- * Fails     EREFUSED when the compiler's rounding of the original cannot be told, see ctune_rounding_choose
+ * Fails     EREFUSED when the compiler's rounding of the original cannot be told, see
+ * ctune_rounding_choose
  */
 CTUNE_MUST_USE ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user,
                                                    const ctune_source *source,
@@ -55,15 +56,16 @@ typedef enum ctune_contraction {
     CTUNE_CONTRACTS_NEVER,  /* no product is fused with a sum: tuned code must round them, too */
     CTUNE_CONTRACTS_ALWAYS, /* each is, by expression, as the emitter's program does it; or none
                                occurs */
-    CTUNE_CONTRACTS_SOME    /* some are, or across statements: no program has these bits at all sizes */
+    CTUNE_CONTRACTS_SOME /* some are, or across statements: no program has these bits at all sizes
+                          */
 } ctune_contraction;
 
 /* What is known about one region, and from what. */
 typedef struct ctune_rounding {
     ctune_contraction contraction;
-    bool is_decided;     /* by flags, instruction set or language: bits are equal, always. Else the
-                            compiler decides copy by copy, and this is what it did */
-    char evidence[160];  /* "8 fused, 2 rounded in the user's compile": for reports */
+    bool is_decided;    /* by flags, instruction set or language: bits are equal, always. Else the
+                           compiler decides copy by copy, and this is what it did */
+    char evidence[160]; /* "8 fused, 2 rounded in the user's compile": for reports */
 } ctune_rounding;
 
 /*

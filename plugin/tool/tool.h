@@ -179,7 +179,9 @@ typedef struct ctune_outcome {
     double flops;                 /* per run, 0 = not countable */
     int n_trials, n_failed, n_known;
     double seconds;
-    bool is_bounded;     /* results within the bound of reassoc, not bitwise */
+    int agreement;       /* a ctune_agreement (verify.h), of the tuned code */
+    char evidence[160];  /* what is known about contraction where results are not identical */
+    char verified[320];  /* the lock's line about it; "" = not verified */
     bool is_original;    /* the original stays */
     bool is_predicted;   /* by the model, nothing was measured */
     bool is_stopped;     /* by a signal: nothing was decided */

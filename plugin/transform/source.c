@@ -35,8 +35,8 @@ static void set_machine(ctune_source *s) {
     ctune_target_facts_default(t, &s->facts); /* a build does not depend on a user's calibration */
     ctune_target_facts_estimate(&s->facts, &s->machine);
     s->emit = (ctune_emit_options){.vector_bytes = t->vector_bytes,
-                                    .openmp = t->openmp,
-                                    .fma = t->contract != CTUNE_CONTRACT_OFF};
+                                   .openmp = t->openmp,
+                                   .fma = t->contract != CTUNE_CONTRACT_OFF};
     s->space = (ctune_space_options){.vector_bytes = t->vector_bytes,
                                      .openmp = t->openmp,
                                      .l1_bytes = t->l1_bytes,
@@ -138,6 +138,16 @@ ctune_status ctune_sized_get(ctune_ctx *ctx, const ctune_region *region, int whi
     }
     out->region.params = params;
     return CTUNE_OK;
+}
+
+int ctune_source_find(const ctune_source *source, const ctune_region *region) {
+    for (int i = 0; i < source->unit->n_regions; i++) {
+        const ctune_region *r = source->unit->regions[i].region;
+        if (r != NULL && r->line == region->line && strcmp(r->name, region->name) == 0) {
+            return i;
+        }
+    }
+    return -1;
 }
 
 const char *ctune_source_original(const ctune_source *source, int i_region) {

@@ -50,6 +50,8 @@ CTUNE_MUST_USE ctune_status ctune_source_set_unit(ctune_ctx *ctx, const char *te
                                                   ctune_source *source);
 void ctune_source_close(ctune_source *source);
 
+/* Index of the unit's region that `region` is or is a sized copy of; -1: none. */
+int ctune_source_find(const ctune_source *source, const ctune_region *region);
 /* The user's bytes of the statement (the original of a rewritten one), in the unit's arena. */
 const char *ctune_source_original(const ctune_source *source, int i_region);
 

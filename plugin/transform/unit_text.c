@@ -72,10 +72,11 @@ const char **ctune_unit_argv(const ctune_source *source, ctune_arena *arena, int
     const ctune_flags *flags = &source->flags;
     const char **argv = CTUNE_NEW_ARRAY(arena, const char *, flags->n_unit + n_more + 8);
     const char *slash = strrchr(source->file, '/');
-    const char *folder = slash == NULL          ? "."
-                         : slash == source->file ? "/"
-                                                 : ctune_arena_strndup(arena, source->file,
-                                                                       (size_t)(slash - source->file));
+    const char *folder =
+        slash == NULL ? "."
+        : slash == source->file
+            ? "/"
+            : ctune_arena_strndup(arena, source->file, (size_t)(slash - source->file));
     if (argv == NULL || folder == NULL) {
         return NULL;
     }

@@ -18,7 +18,8 @@ typedef struct ctune_emit_options {
      * a*b+c or not by its own cost rules, so that the original's scalar loop may round twice where
      * the tuned vectors would fuse. */
     bool round_products;
-    bool fma; /* this compile may fuse products with sums: the ISA can, -ffp-contract=off is not given
+    bool fma; /* this compile may fuse products with sums: the ISA can, -ffp-contract=off is not
+               * given
                */
     bool is_source; /* prelude of a rewritten source: without ctune_args, which only candidates need
                      */

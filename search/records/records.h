@@ -27,11 +27,11 @@ typedef struct ctune_target {
                           dropped */
     bool openmp;
     ctune_contract contract; /* by the flags and the instruction set (no FMA: OFF) */
-    bool fast_math;   /* -ffast-math or -fassociative-math */
-    int64_t l1_bytes; /* per core, from sysfs; default 32 KiB */
-    int64_t l2_bytes; /* per core; default 512 KiB */
-    int64_t l3_bytes; /* shared; default 8 MiB */
-    char host[96];    /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */
+    bool fast_math;          /* -ffast-math or -fassociative-math */
+    int64_t l1_bytes;        /* per core, from sysfs; default 32 KiB */
+    int64_t l2_bytes;        /* per core; default 512 KiB */
+    int64_t l3_bytes;        /* shared; default 8 MiB */
+    char host[96]; /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */
 } ctune_target;
 
 /* Ask the compiler (one run with -dM -E) and the machine. Fails EENV when the compiler cannot be
@@ -111,6 +111,8 @@ typedef struct ctune_lock_entry {
     char *schedule;    /* schedule text, newline-separated; "" = original was best */
     double speedup;    /* original / tuned when it was measured */
     double tuned_ns;
+    char *verified; /* against what and at which sizes its results were compared, one line of words;
+                       NULL or "" = they were not (predicted, or an older lock) */
 } ctune_lock_entry;
 
 typedef struct ctune_lock {

@@ -63,8 +63,8 @@ static const struct {
     {"__riscv", "riscv"},     {"__powerpc64__", "ppc64"},
 };
 
-static const char *const fma_macros[] = {"__FMA__", "__FMA4__", "__aarch64__", "__ARM_FEATURE_FMA",
-                                         "__FP_FAST_FMA", "__FP_FAST_FMAF"};
+static const char *const fma_macros[] = {"__FMA__",           "__FMA4__",      "__aarch64__",
+                                         "__ARM_FEATURE_FMA", "__FP_FAST_FMA", "__FP_FAST_FMAF"};
 
 void ctune_target_read_macros(const char *macros, ctune_target *out) {
     snprintf(out->isa, sizeof out->isa, "scalar");
