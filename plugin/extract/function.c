@@ -106,7 +106,7 @@ void ctune_function_describe(ctune_arena *arena, CXCursor function, ctune_unit_f
     out->locals = w.locals;
     const char *name = ctune_cx_name(arena, function);
     if (name != NULL && strcmp(name, "main") == 0) {
-        out->obstacle = "it is main()";
+        out->obstacle = "it is the whole program";
     } else if (clang_isFunctionTypeVariadic(clang_getCursorType(function)) != 0 && n > 0) {
         out->obstacle = "it takes variable arguments";
     } else {

@@ -172,12 +172,15 @@ static void conclude(session *s) {
     const ctune_unit_region *r = &s->bench->source->unit->regions[s->verifier->oracle.i_region];
     ctune_verdict *v = s->verdict;
     bool has_user = s->n_reached > 0;
+    const char *obstacle = s->verifier->oracle.obstacle;
     if (has_user) {
         snprintf(v->against, sizeof v->against, "the user's compile of %.120s()", r->function);
+    } else if (obstacle[0] != '\0') {
+        snprintf(v->against, sizeof v->against,
+                 "a copy of the loop (%.50s() is not called: %.120s)", r->function, obstacle);
     } else {
-        snprintf(v->against, sizeof v->against, "a copy of the loop (%s)",
-                 s->verifier->oracle.obstacle[0] != '\0' ? s->verifier->oracle.obstacle
-                                                         : "no call reached its tuned code");
+        snprintf(v->against, sizeof v->against,
+                 "a copy of the loop (no call of %.60s() reached its tuned code)", r->function);
     }
     ctune_cases_print(&s->cases, s->bench->region, has_user ? s->agrees_with_user : s->agrees,
                       v->sizes, sizeof v->sizes);
@@ -220,6 +223,12 @@ ctune_status ctune_verify_run(ctune_ctx *ctx, const ctune_verifier *verifier, co
 }
 
 void ctune_verdict_print(const ctune_verdict *v, char *out, size_t size) {
-    snprintf(out, size, "%s to %s%s%s", ctune_agreement_word(v->agreement), v->against,
+    static const char *const relations[] = {[CTUNE_AGREES_IDENTICAL] = "identical to",
+                                            [CTUNE_AGREES_CONTRACTED] =
+                                                "identical but for contraction to",
+                                            [CTUNE_AGREES_COPY] = "identical to",
+                                            [CTUNE_AGREES_BOUNDED] = "within bound of",
+                                            [CTUNE_AGREES_WRONG] = "unlike"};
+    snprintf(out, size, "%s %s%s%s", relations[v->agreement], v->against,
              v->sizes[0] != '\0' ? " at " : "", v->sizes);
 }
