@@ -109,7 +109,8 @@ double ctune_exec_tensor_fill(const ctune_run_tensor *shape, const ctune_run_wor
             double value = pick_float(&rng, shape->type, load->data);
             largest = fabs(value) > largest ? fabs(value) : largest;
             bool is_diagonal = is_square && i % (shape->extent[1] + 1) == 0;
-            store_float(at, shape->type, value + (is_diagonal ? (double)shape->extent[0] : 0));
+            value = is_diagonal ? value + (double)shape->extent[0] : value; /* -0 + 0 is 0 */
+            store_float(at, shape->type, value);
         } else {
             bool is_extreme = load->has_extreme_ints && strcmp(shape->type, "bool") != 0 &&
                               ctune_rng_below(&rng, 8) == 0;

@@ -114,6 +114,7 @@ static ctune_status verify_all(ctune_ctx *ctx, ctune_runner *runner, run_batch *
         status = ctune_run_workload_check(ctx, &loads[k]);
         if (status == CTUNE_OK) {
             runner->load = loads[k];
+            ctune_run_workload_default(&runner->load);
             status =
                 verify_load(ctx, runner, jobs, batch->n, &originals[k], &results[k * batch->n]);
         }

@@ -90,7 +90,7 @@ static bool copy_settings(ctune_runner *runner, const char *runner_path, const c
     return is_ok;
 }
 
-static void set_defaults(ctune_run_workload *load) {
+void ctune_run_workload_default(ctune_run_workload *load) {
     load->time_limit_s = load->time_limit_s > 0 ? load->time_limit_s : TIME_LIMIT_S;
     load->min_sample_ns = load->min_sample_ns > 0 ? load->min_sample_ns : MIN_SAMPLE_NS;
     load->memory_limit_bytes =
@@ -124,7 +124,7 @@ ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runner_path, const 
     }
     runner->state_fd = -1;
     runner->load = *workload;
-    set_defaults(&runner->load);
+    ctune_run_workload_default(&runner->load);
     status = copy_settings(runner, runner_path, work_dir, compiler)
                  ? ctune_run_state_create(ctx, runner)
                  : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");

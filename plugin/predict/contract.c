@@ -257,8 +257,9 @@ ctune_status ctune_rounding_get(ctune_ctx *ctx, const ctune_source *source,
     }
     out->contraction =
         contract == CTUNE_CONTRACT_OFF ? CTUNE_CONTRACTS_NEVER : CTUNE_CONTRACTS_ALWAYS;
-    out->is_decided = contract != CTUNE_CONTRACT_FAST || !ctune_region_may_fuse(region);
-    if (out->is_decided || region->reassoc) {
+    out->is_decided = (contract != CTUNE_CONTRACT_FAST || !ctune_region_may_fuse(region)) &&
+                      !source->target.fast_math; /* the user's sums may be reordered, too */
+    if (contract != CTUNE_CONTRACT_FAST || !ctune_region_may_fuse(region) || region->reassoc) {
         return CTUNE_OK;
     }
     return look(ctx, source, region, out);
