@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define BUDGET_S 4.0
+#define OVERLAPPING ", overlapping, too"
 
 static const struct {
     const char *word, *words;
@@ -183,12 +184,20 @@ static void conclude(session *s) {
                  "a copy of the loop (no call of %.60s() reached its tuned code)", r->function);
     }
     ctune_cases_print(&s->cases, s->bench->region, has_user ? s->agrees_with_user : s->agrees,
-                      v->sizes, sizeof v->sizes);
+                      v->sizes, sizeof v->sizes - sizeof OVERLAPPING);
+    bool has_overlap = false;
+    for (int i = 0; i < s->cases.n && has_user; i++) {
+        has_overlap |= s->cases.is_overlapping[i] && s->agrees_with_user[i];
+    }
+    strcat(v->sizes, has_overlap ? OVERLAPPING : "");
     if (v->agreement == CTUNE_AGREES_WRONG) {
         return;
     }
+    /* one copy in the file may round where the called one fuses: it has to be said */
+    bool is_contracted =
+        s->n_contracted > 0 || s->bench->rounding.contraction == CTUNE_CONTRACTS_SOME;
     v->agreement = s->bench->region->reassoc ? CTUNE_AGREES_BOUNDED
-                   : s->n_contracted > 0     ? CTUNE_AGREES_CONTRACTED
+                   : is_contracted           ? CTUNE_AGREES_CONTRACTED
                    : has_user                ? CTUNE_AGREES_IDENTICAL
                                              : CTUNE_AGREES_COPY;
     if (v->agreement != CTUNE_AGREES_IDENTICAL && v->agreement != CTUNE_AGREES_BOUNDED) {
