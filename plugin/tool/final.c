@@ -76,7 +76,9 @@ static int find_next(const ctune_final *f, const ctune_run_result *results, cons
     int best = -1;
     for (int i = 0; i < f->n; i++) {
         const ctune_run_result *r = &results[i];
-        if (r->outcome == CTUNE_RUN_OK && !taken[i] && r->median_ns * MIN_GAIN < r->original_ns &&
+        bool is_other = f->entry[i].schedule[0] != '\0'; /* else it is the original, printed anew */
+        if (is_other && r->outcome == CTUNE_RUN_OK && !taken[i] &&
+            r->median_ns * MIN_GAIN < r->original_ns &&
             (best < 0 || r->median_ns < results[best].median_ns)) {
             best = i;
         }
