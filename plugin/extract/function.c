@@ -59,12 +59,14 @@ static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientD
     enum CXCursorKind kind = ctune_cx_kind(cursor);
     if (kind == CXCursor_VarDecl && w->depth == 0) {
         put_local(w, cursor);
+    } else if (w->obstacle != NULL) {
+        return CXChildVisit_Recurse; /* for the rest of the locals */
     } else if (kind == CXCursor_CallExpr) {
         look_at_call(w, cursor);
     } else if (kind == CXCursor_GCCAsmStmt || kind == CXCursor_MSAsmStmt) {
         w->obstacle = "it has assembly in it";
     }
-    return w->obstacle != NULL ? CXChildVisit_Break : CXChildVisit_Recurse;
+    return w->obstacle != NULL && w->depth > 0 ? CXChildVisit_Break : CXChildVisit_Recurse;
 }
 
 static void look_at_call(walk *w, CXCursor call) {

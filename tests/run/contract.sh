@@ -72,6 +72,14 @@ has_not "$work/stdout" 'main.*results identical$'
 if plugin=$("$CTUNE" flags "$compiler" 2>"$work/stderr"); then
     rm -rf ctune.lock .ctune
     eval "set -- $plugin -fplugin-arg-ctune-mode=predict -fplugin-arg-ctune-report=remarks"
+    # a compile starts no compiler that it finds through PATH
+    mkdir -p fake
+    printf '#!/bin/sh\necho called >>"%s"\nexit 1\n' "$work/called" >"fake/$compiler" && chmod +x "fake/$compiler"
+    real=$(command -v "$compiler")
+    PATH=$PWD/fake:$PATH "$real" -O3 -march=native -S "$@" -w -o /dev/null static_fn.c 2>"$work/stderr" ||
+        fail "the plugin and another $compiler in PATH"
+    [ ! -e "$work/called" ] || fail "a $compiler was started through PATH"
+    err_has 'ctune:predicted'
     for name in restrict gemv syrk static_fn temporary two_products; do
         for level in -O2 -O3 "-O3 -ffp-contract=off"; do
             main=${name}_main.c

@@ -139,6 +139,45 @@ static void knows_what_may_be_fused(void **state) {
     }
 }
 
+static void knows_what_reaches_a_sum_through_a_variable(void **state) {
+    (void)state;
+    static const struct {
+        const char *first, *second;
+        bool want;
+    } rows[] = {
+        {"t[i] = B[i] * B[i]", "A[i] += t[i]", true},
+        {"t[i] = B[i] * B[i]", "A[i] = B[i] - t[i]", true},
+        {"t[i] = B[i] + B[i]", "A[i] += t[i]", false},
+        {"t[i] = B[i] * B[i]", "A[i] *= t[i]", false},
+        {"t[i] = B[i] * B[i]", "A[i] += t[i] * B[i]", false},
+        {"t[i] = B[i] * B[i]", "t[i] += B[i]", true},
+        {"A[i] = B[i] * B[i]", "A[i] += B[i]", false}, /* through memory */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char te[700];
+        snprintf(
+            te, sizeof te,
+            "te 1\nregion r at \"r.c\":1\nparam n i32 sizes 8\naxis i i32\n"
+            "tensor A f32 [n] update pointer base \"&A[0]\"\n"
+            "tensor B f32 [n] read pointer base \"&B[0]\"\n"
+            "tensor t f32 [?] update temp\n"
+            "stage S0: %s ; at 2:1 ; text \"x\"\n"
+            "stage S1: %s ; at 3:1 ; text \"x\"\n"
+            "order {\n    for i: i >= 0, -i + n - 1 >= 0 {\n        S0\n        S1\n    }\n}\n",
+            rows[i].first, rows[i].second);
+        ctune_ctx ctx;
+        ctune_ctx_init(&ctx);
+        ctune_region *region = NULL;
+        if (ctune_te_parse(&ctx, te, &region) != CTUNE_OK) {
+            fail_msg("row %zu: %s", i, ctx.error);
+        }
+        if (ctune_region_may_fuse_across(region) != rows[i].want) {
+            fail_msg("row %zu: %s; %s", i, rows[i].first, rows[i].second);
+        }
+        ctune_region_destroy(region);
+    }
+}
+
 static void a_model_that_is_not_there_is_said(void **state) {
     (void)state;
     ctune_ctx ctx;
@@ -154,6 +193,7 @@ int main(void) {
         cmocka_unit_test(counts_what_is_fused),
         cmocka_unit_test(counts_only_marked_lines),
         cmocka_unit_test(knows_what_may_be_fused),
+        cmocka_unit_test(knows_what_reaches_a_sum_through_a_variable),
         cmocka_unit_test(a_model_that_is_not_there_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
