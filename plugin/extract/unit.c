@@ -7,6 +7,8 @@
  */
 #include "plugin/extract/unit.h"
 
+#include "plugin/extract/function.h"
+
 #include "runtime/text.h"
 
 #include <isl/ctx.h>
@@ -217,6 +219,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
         isl_ctx_free(b.isl);
     }
     ctune_arena_destroy(first);
+    ctune_function_describe(x->arena, m->function, &out->caller);
     return status;
 }
 

@@ -27,6 +27,7 @@ static struct {
     ctune_gcc_input input;
     ctune_job_result result;
     ctune_shim_words words; /* [0] the driver */
+    char driver[4096];      /* its path, "" = unknown */
     ctune_gcc_later later;
 } self;
 
@@ -64,6 +65,7 @@ static void read_words(void) {
     }
     if (ctune_shim_words_read((int)getppid(), &self.words) &&
         strcmp(self.words.words[0], driver) == 0) {
+        (void)ctune_shim_program_find((int)getppid(), self.driver, sizeof self.driver);
         return;
     }
     ctune_shim_words_clear(&self.words);
@@ -96,7 +98,7 @@ static void transform(void) {
     memset(&options, 0, sizeof options);
     options.file = self.input.text.is_stdin ? "-" : self.input.file;
     options.text = self.input.text.text;
-    options.command = self.words.words[0];
+    options.command = self.driver[0] != '\0' ? self.driver : self.words.words[0];
     options.n_words = self.words.n - 1;
     options.words = (const char *const *)self.words.words + 1;
     options.mode = self.args.mode;

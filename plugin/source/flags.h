@@ -15,6 +15,8 @@ typedef struct ctune_flags {
     const char **extract;
     int n_run; /* for candidates and the target: what changes code */
     const char **run;
+    int n_unit; /* for the user's whole file: what its code depends on, includes and defines too */
+    const char **unit;
     int n_words; /* all of them, as sorted: borrowed, like directory */
     const char *const *words;
     const char *directory;
@@ -22,7 +24,7 @@ typedef struct ctune_flags {
 } ctune_flags;
 
 /*
- * Fill extract and run from the words that follow the compiler's name.
+ * Fill extract, run and unit from the words that follow the compiler's name.
  *
  * words      borrowed, must outlive out
  * directory  relative paths start there; NULL: the current folder

@@ -135,7 +135,8 @@ static ctune_status write_entry(ctune_ctx *ctx, const ctune_source *source,
                               .sizes = (char *)o->sizes,
                               .schedule = o->schedule,
                               .speedup = o->tuned_ns > 0 ? o->original_ns / o->tuned_ns : 1,
-                              .tuned_ns = o->tuned_ns};
+                              .tuned_ns = o->tuned_ns,
+                              .verified = (char *)(uintptr_t)o->verified};
     return ctune_lock_update(ctx, source->lock_path, &entry, 1);
 }
 

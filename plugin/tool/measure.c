@@ -41,7 +41,7 @@ static char *emit(ctune_ctx *ctx, const ctune_measure *m, const ctune_trial *tri
     ctune_text_init(&text);
     ctune_status status = CTUNE_EREFUSED;
     if (ctune_space_nest(m->space, &trial->point, &nest)) {
-        status = ctune_emit_candidate(ctx, &nest, &m->bench->source->emit, name, &text);
+        status = ctune_emit_candidate(ctx, &nest, &m->bench->emit, name, &text);
     } else {
         ctune_fail(ctx, CTUNE_EREFUSED, "not legal");
     }

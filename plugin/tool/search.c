@@ -260,7 +260,6 @@ static void set_outcome(const ctune_search *s, ctune_outcome *out) {
                            .n_trials = s->engine != NULL ? r->n_trials : 1,
                            .n_failed = r->n_failed,
                            .n_known = s->job.measure != NULL ? s->job.measure->n_known : 0,
-                           .is_bounded = bench->workload.bound_terms > 0,
                            .is_stopped = ctune_signal_get() != 0,
                            .model_share = r->total_s > 0 ? r->model_s / r->total_s : 0,
                            .model_accuracy = r->model_accuracy,
