@@ -11,7 +11,7 @@
  */
 #include "plugin/predict/predict.h"
 
-#include "plugin/transform/unit_text.h"
+#include "plugin/source/unit_text.h"
 #include "runtime/program.h"
 
 #include <limits.h>

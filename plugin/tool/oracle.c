@@ -10,7 +10,7 @@
 #include "plugin/tool/oracle.h"
 
 #include "plugin/rewrite/rewrite.h"
-#include "plugin/transform/unit_text.h"
+#include "plugin/source/unit_text.h"
 #include "plugin/transform/variants.h"
 
 #include <ctype.h>

@@ -6,7 +6,7 @@
  * user's file. `#include "x.h"` finds its file through -iquote, __FILE__ and debug lines have the
  * user's name through #line.
  */
-#include "plugin/transform/unit_text.h"
+#include "plugin/source/unit_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "plugin/transform/unit_text.h"
+#include "plugin/source/unit_text.h"
 
 #include <string.h>
 

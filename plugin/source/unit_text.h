@@ -2,8 +2,8 @@
  * The user's whole file as a text that compiles elsewhere: with its own name and lines (#line), its
  * regions marked or replaced, more text behind it.
  */
-#ifndef CTUNE_PLUGIN_TRANSFORM_UNIT_TEXT_H
-#define CTUNE_PLUGIN_TRANSFORM_UNIT_TEXT_H
+#ifndef CTUNE_PLUGIN_SOURCE_UNIT_TEXT_H
+#define CTUNE_PLUGIN_SOURCE_UNIT_TEXT_H
 
 #include "plugin/source/source.h"
 
