@@ -9,7 +9,7 @@
 #define CTUNE_PLUGIN_PREDICT_PREDICT_H
 
 #include "costmodel/forest.h"
-#include "plugin/transform/source.h"
+#include "plugin/source/source.h"
 #include "search/feature/feature.h"
 #include "search/schedule/program.h"
 

@@ -3,6 +3,8 @@
  */
 #include "plugin/tool/final.h"
 
+#include "plugin/tool/measure.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +51,14 @@ static int final_rounds(const ctune_options *options, const ctune_bench *bench,
     return rounds < 3 ? 3 : rounds > 25 ? 25 : (int)rounds;
 }
 
+/* A schedule("...") clause has no search before the final. */
+static void note_failure(const ctune_run_result *result, ctune_outcome *out) {
+    if (out->n_new == 0) {
+        out->n_new = out->n_bad = 1;
+        ctune_failure_print(result, out->failure, sizeof out->failure);
+    }
+}
+
 static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,
                         ctune_final *f, ctune_outcome *out) {
     const char *units[CTUNE_MAX_FINALISTS], *names[CTUNE_MAX_FINALISTS];
@@ -67,6 +77,7 @@ static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctun
     for (int i = 0; i < f->n; i++) {
         const ctune_run_result *r = &results[i];
         if (r->outcome != CTUNE_RUN_OK) {
+            note_failure(r, out);
             continue;
         }
         if (f->incumbent != NULL && strcmp(f->entry[i].schedule, f->incumbent) == 0) {

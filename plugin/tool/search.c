@@ -267,6 +267,11 @@ static void set_outcome(const ctune_search *s, ctune_outcome *out) {
                            .estimate_accuracy = r->estimate_accuracy,
                            .end = ctune_engine_end_name(r->end)};
     memcpy(out->sizes, s->job.sized.text, sizeof out->sizes);
+    if (s->job.measure != NULL) {
+        out->n_new = s->job.measure->n_new;
+        out->n_bad = s->job.measure->n_bad;
+        memcpy(out->failure, s->job.measure->failure, sizeof out->failure);
+    }
 }
 
 ctune_status ctune_search_finish(ctune_ctx *ctx, ctune_search *search, const ctune_lock *lock,

@@ -117,7 +117,7 @@ CTUNE_MUST_USE ctune_status ctune_database_find(ctune_ctx *ctx, ctune_arena *are
                                                 const char **directory);
 
 /* ---- source: one file, opened --------------------------------------------------------------- */
-/* A source file (plugin/transform/source.h) with everything that tuning needs. */
+/* A source file (plugin/source/source.h) with everything that tuning needs. */
 CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options,
                                               const char *file, ctune_source *out);
 
@@ -179,6 +179,9 @@ typedef struct ctune_outcome {
     double original_ns, tuned_ns; /* medians of the final, equal when the original stays */
     double flops;                 /* per run, 0 = not countable */
     int n_trials, n_failed, n_known;
+    int n_new;         /* candidates that were run or compiled in this search */
+    int n_bad;         /* of n_new: did not compile, crashed, wrong; slow ones are none of these */
+    char failure[224]; /* of the first bad one: "compile-error: ..."; "" = none */
     double seconds;
     bool is_bounded;     /* results within the bound of reassoc, not bitwise */
     bool is_original;    /* the original stays */

@@ -13,6 +13,18 @@ static int position_of(const ctune_stmt *stmt, int dim) {
     return -1;
 }
 
+/* Position of the dim that a loop counts for in the statement: a level's own, a sum's first that the
+ * statement has. -1: it is no loop of the statement (around its place, a wave). */
+static int loop_position(const ctune_nest *nest, const ctune_stmt *stmt, int node) {
+    const ctune_nnode *loop = &nest->node[node];
+    int pos = loop->sum < 0 ? position_of(stmt, loop->dim) : -1;
+    for (int t = 0; loop->sum >= 0 && t < nest->sum[loop->sum].n && pos < 0; t++) {
+        const ctune_sum_term *term = &nest->sum[loop->sum].term[t];
+        pos = term->kind == CTUNE_SUM_DIM ? position_of(stmt, term->of) : -1;
+    }
+    return pos;
+}
+
 static void add_parallel(est_path *path, int k, const ctune_machine *machine) {
     double e = path->extent[k], t = est_min(machine->n_cores, e);
     path->forks += path->entries[k];
@@ -52,14 +64,14 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node,
     path->forks = 0;
     int n = 0;
     for (int up = node->parent; up > 0; up = nest->node[up].parent) {
-        n += nest->node[up].kind == CTUNE_NN_LOOP;
+        n += loop_position(nest, path->stmt, up) >= 0;
     }
     if (n > EST_MAX_PATH) {
         return false;
     }
     path->n = n;
     for (int up = node->parent; up > 0; up = nest->node[up].parent) {
-        if (nest->node[up].kind == CTUNE_NN_LOOP) {
+        if (loop_position(nest, path->stmt, up) >= 0) {
             path->node[--n] = (int16_t)up;
         }
     }
@@ -72,10 +84,7 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node,
     path->entries[0] = 1;
     for (int k = 0; k < path->n; k++) {
         const ctune_nnode *loop = &nest->node[path->node[k]];
-        int pos = position_of(path->stmt, loop->dim);
-        if (pos < 0) {
-            return false;
-        }
+        int pos = loop_position(nest, path->stmt, path->node[k]);
         path->pos[k] = (int8_t)pos;
         path->extent[k] = trips_of(nest, loop, range[pos]);
         range[pos] /= path->extent[k];

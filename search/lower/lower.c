@@ -104,14 +104,14 @@ static bool is_held(const lower_limit *limit, const ctune_bound *row) {
     return false;
 }
 
-/* After a loop over dim was opened with limits lo, hi: which domain constraints of stmt hold by
+/* After a loop was opened with limits lo, hi: which domain constraints of stmt hold by
  * them, which wait; and likewise which loops over sums. */
-static ctune_status note_constraints(lowerer *w, int stmt, int dim, const lower_limit *lo,
+static ctune_status note_constraints(lowerer *w, int stmt, int node, const lower_limit *lo,
                                      const lower_limit *hi) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     int tile_node[CTUNE_MAX_OPEN];
     ctune_bounds b;
-    ctune_status status = lower_bounds_rows(w, stmt, dim, &b, tile_node);
+    ctune_status status = lower_bounds_rows(w, stmt, node, &b, tile_node);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -222,10 +222,10 @@ static ctune_lnode *open_guard(lowerer *w, int stmt, ctune_lnode *into) {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* A loop whose panels a packed copy follows must start on the copy's grid. Returns the lower bound.
- */
+/* A loop whose panels a packed copy follows must start on the copy's grid (is_grid: both lie on the
+ * multiples of the step). Returns the lower bound. */
 static const ctune_aff *align_to_packs(lowerer *w, int node, int var, const ctune_aff *lo,
-                                       bool *aligned) {
+                                       bool is_grid, bool *aligned) {
     const ctune_nnode *nn = &w->nest->node[node];
     for (int c = 0; c < w->nest->n_caches; c++) {
         lower_packed *p = w->packed[c];
@@ -238,7 +238,7 @@ static const ctune_aff *align_to_packs(lowerer *w, int node, int var, const ctun
         for (int t = 0; t < tile.n_tile; t++) {
             if (w->nest->node[tile.tile_node[t]].outer == node) {
                 p->tile_var = var;
-                if (!ctune_aff_is_equal(lo, p->tile_base)) {
+                if (!is_grid && !ctune_aff_is_equal(lo, p->tile_base)) {
                     const ctune_aff *off = ctune_aff_sub(w->arena, lo, p->tile_base);
                     lo = ctune_aff_add(w->arena, p->tile_base,
                                        ctune_aff_scale(w->arena,
@@ -398,13 +398,12 @@ static ctune_status find_limits(lowerer *w, int node, bool is_grid, lower_limit 
     const ctune_nnode *nn = &w->nest->node[node];
     int stmts[CTUNE_MAX_STMTS];
     int n = loop_stmts(w, node, stmts);
-    if (nn->sum >= 0 || is_grid) {
-        return lower_bounds_node(w, stmts, n, node, lo, hi);
-    }
-    ctune_status status = lower_bounds_hull(w, stmts, n, nn->dim, lo, hi);
-    for (int i = 0; i < n && nn->step == 1 && status == CTUNE_OK; i++) {
+    ctune_status status = nn->sum >= 0 || is_grid ? lower_bounds_node(w, stmts, n, node, lo, hi)
+                                                  : lower_bounds_hull(w, stmts, n, nn->dim, lo, hi);
+    bool is_exact = nn->step == 1 || nn->sum >= 0; /* others wait for their inner levels */
+    for (int i = 0; i < n && is_exact && status == CTUNE_OK; i++) {
         /* before rows are dropped that outer levels imply */
-        status = note_constraints(w, stmts[i], nn->dim, lo, hi);
+        status = note_constraints(w, stmts[i], node, lo, hi);
     }
     return status;
 }
@@ -434,8 +433,9 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     bool is_aligned = is_grid;
     if (is_grid) {
         loop->lo = align_to_grid(w, loop->lo, nn->step);
-    } else if (nn->step > 1 && nn->sum < 0) {
-        loop->lo = align_to_packs(w, node, var, loop->lo, &is_aligned);
+    }
+    if (nn->step > 1 && nn->sum < 0) {
+        loop->lo = align_to_packs(w, node, var, loop->lo, is_grid, &is_aligned);
     }
     if (nn->ann == CTUNE_ANN_PARALLEL && w->options->openmp && w->parallel_node < 0) {
         w->parallel_node = node;

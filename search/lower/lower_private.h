@@ -180,8 +180,9 @@ ctune_status lower_bounds(lowerer *w, int stmt, int dim, lower_limit *lo, lower_
 ctune_status lower_bounds_hull(lowerer *w, const int *stmts, int n, int dim, lower_limit *lo,
                                lower_limit *hi);
 ctune_status lower_bounds_raw(lowerer *w, int stmt, int dim, ctune_bounds *out);
-/* The same, tile_node [CTUNE_MAX_OPEN]: the loop over a sum that each i_open of the rows is. */
-ctune_status lower_bounds_rows(lowerer *w, int stmt, int dim, ctune_bounds *out, int *tile_node);
+/* The same for what loop `node` scans, its dim or its sum; tile_node [CTUNE_MAX_OPEN]: the loop
+ * over a sum that each i_open of the rows is. */
+ctune_status lower_bounds_rows(lowerer *w, int stmt, int node, ctune_bounds *out, int *tile_node);
 /* Hull of the values of a loop over a sum, or of one whose tiles lie on the multiples of its step.
  */
 ctune_status lower_bounds_node(lowerer *w, const int *stmts, int n, int node, lower_limit *lo,
@@ -231,6 +232,8 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into);
 /* A full tile: prologue, core, epilogue. tile: the nest's own loops, NULL for a narrower tile. */
 ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile *tile,
                              ctune_lnode *into);
+/* Sets guard's conditions: every point of the tile has iterations. */
+ctune_status lower_point_conditions(lowerer *w, const lower_block *b, ctune_lnode *guard);
 ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *into);
 /* Limits of the reduction loops that every point of the tile shares. *depends: some limit differs
  * between points. */

@@ -415,6 +415,9 @@ static ctune_status add_dim(lowerer *w, packing *k, int pos, ctune_lnode *into) 
         k->seq_hi[p->n_seq++] = hi;
         return buffer_extent(w, p->stmt, dim, cap, 1, &k->extent[k->n_extents++]);
     }
+    if (ctune_nest_is_aligned(w->nest, origin)) { /* so are its panels */
+        base = ctune_aff_scale(w->arena, ctune_loops_floor(w->loops, base, panel), panel);
+    }
     p->tile_pos = pos;
     p->tile_base = base;
     p->tile = panel;

@@ -179,9 +179,10 @@ ctune_status lower_bounds_raw(lowerer *w, int stmt, int dim, ctune_bounds *out) 
     return scope_bounds(w, &scope, -1, dim, out, NULL);
 }
 
-ctune_status lower_bounds_rows(lowerer *w, int stmt, int dim, ctune_bounds *out, int *tile_node) {
+ctune_status lower_bounds_rows(lowerer *w, int stmt, int node, ctune_bounds *out, int *tile_node) {
     lower_scope scope = lower_scope_of(w, stmt);
-    return scope_bounds(w, &scope, -1, dim, out, tile_node);
+    const ctune_nnode *nn = &w->nest->node[node];
+    return scope_bounds(w, &scope, nn->sum >= 0 ? node : -1, nn->dim, out, tile_node);
 }
 
 bool lower_is_parallel_row(const ctune_bound *a, const ctune_bound *b) {

@@ -85,7 +85,7 @@ static bool is_index_dim(const lowerer *w, const temp_use *use, int dim) {
 }
 
 /* Do different iterations of the node touch different elements? Of a sum: all dims in it are
- * indices. */
+ * indices, and no statement is shifted against the others. */
 static bool is_index_loop(const lowerer *w, const temp_use *use, int node) {
     const ctune_sum *sum =
         w->nest->node[node].kind == CTUNE_NN_LOOP ? ctune_nest_sum(w->nest, node) : NULL;
@@ -95,7 +95,8 @@ static bool is_index_loop(const lowerer *w, const temp_use *use, int node) {
     }
     for (int t = 0; t < sum->n; t++) {
         const ctune_sum_term *term = &sum->term[t];
-        if ((term->kind == CTUNE_SUM_DIM && !is_index_dim(w, use, term->of)) ||
+        if (term->kind == CTUNE_SUM_STMT ||
+            (term->kind == CTUNE_SUM_DIM && !is_index_dim(w, use, term->of)) ||
             (term->kind == CTUNE_SUM_LOOP && !is_index_loop(w, use, term->of))) {
             return false;
         }

@@ -110,8 +110,8 @@ static ctune_status check_name(ctune_ctx *ctx, const ctune_nest *nest, const ctu
                       ctune_prim_get(prim->kind)->name, name);
 }
 
-/* One term of a tile's sum: a loop stands for its dim, a statement for itself; of a wave's: the
- * loop. */
+/* One term of a tile's sum: a loop stands for its dim, the name that the dim's loop had for it, too,
+ * a statement for itself; of a wave's: the loop. */
 static ctune_status find_term(ctune_ctx *ctx, const ctune_nest *nest, const ctune_prim *prim,
                               int i_name, ctune_sum_term *term) {
     bool is_wave = prim->kind == CTUNE_PRIM_WAVE;
@@ -124,6 +124,14 @@ static ctune_status find_term(ctune_ctx *ctx, const ctune_nest *nest, const ctun
             return refuse(ctx, prim, "a sum adds up loops over dims");
         }
         return CTUNE_OK;
+    }
+    const ctune_tree *tree = nest->form->tree;
+    for (int d = 0; d < tree->n_dims && !is_wave; d++) {
+        if (strcmp(tree->dims[d].name, prim->name[i_name]) == 0) {
+            term->kind = CTUNE_SUM_DIM;
+            term->of = (int16_t)d;
+            return CTUNE_OK;
+        }
     }
     int stmt = is_wave ? -1 : find_stmt(nest, prim->name[i_name]);
     if (stmt < 0) {

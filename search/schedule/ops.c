@@ -21,6 +21,15 @@ static int only_child(const ctune_nest *nest, int node) {
     return kid >= 0 && nest->node[kid].next < 0 ? kid : -1;
 }
 
+/* The body of loop `from` is now that of `to`: what was placed there comes along. */
+static void move_places(ctune_nest *nest, int from, int to) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].placed == from) {
+            nest->node[i].placed = (int16_t)to;
+        }
+    }
+}
+
 const char *ctune_nest_split(ctune_nest *nest, int node, int64_t factor, const char *outer_name,
                              const char *inner_name, int *inner) {
     ctune_nnode *loop = &nest->node[node];
@@ -59,6 +68,7 @@ const char *ctune_nest_split(ctune_nest *nest, int node, int64_t factor, const c
     loop->step = step;
     snprintf(loop->name, sizeof loop->name, "%s", outer_name);
     snprintf(below->name, sizeof below->name, "%s", inner_name);
+    move_places(nest, node, index);
     *inner = index;
     return NULL;
 }
@@ -129,6 +139,7 @@ static void relink(ctune_nest *nest, const int *chain, int n, int old_top, int o
     for (int kid = body; kid >= 0; kid = nest->node[kid].next) {
         nest->node[kid].parent = (int16_t)chain[n - 1];
     }
+    move_places(nest, old_bottom, chain[n - 1]);
 }
 
 const char *ctune_nest_reorder(ctune_nest *nest, const int *nodes, int n) {

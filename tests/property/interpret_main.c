@@ -2,7 +2,8 @@
  * Property, without a compiler: for a random region and a random legal schedule, the program that
  * lowering makes and every pass leaves computes what the region computes.
  *
- * Regions (random_region.c) × points of their spaces are lowered; after lowering and after each
+ * Regions (random_region.c) × points of their spaces, and every other time with random primitives that
+ * no space proposes on top (random_prims.c) or instead, are lowered; after lowering and after each
  * pass the program is verified (ctune_loops_verify), evaluated (ctune_loops_eval, parallel
  * iterations in a shuffled order) and compared with ctune_te_eval, byte for byte, with products
  * fused or rounded, at sizes 0, 1, 2, odd, prime and below a tile. print -> parse -> print of the
@@ -15,6 +16,7 @@
  */
 #include "search/lower/lower.h"
 #include "search/space/space.h"
+#include "tests/property/random_prims.h"
 #include "tests/property/random_region.h"
 
 #include <stdio.h>
@@ -38,7 +40,7 @@ typedef struct value_set {
 typedef struct interpret {
     ctune_ctx ctx;
     uint64_t seed;
-    long want_pairs, n_pairs, n_checks, n_refused;
+    long want_pairs, n_pairs, n_checks, n_refused, n_prims, n_splits;
     int only, per_region, n_failures, id;
     ctune_region *region;
     ctune_program *program;
@@ -48,6 +50,7 @@ typedef struct interpret {
     /* the candidate at hand */
     ctune_products products;
     const ctune_point *point;
+    ctune_text more; /* primitives after the point's */
     bool has_failed;
 } interpret;
 
@@ -221,6 +224,7 @@ static void print_failure(interpret *p, const char *pass, const char *what,
         ctune_space_schedule(&p->ctx, p->space, p->point, &schedule) == CTUNE_OK) {
         ctune_schedule_print(&schedule, &text);
     }
+    ctune_text_append(&text, ctune_text_get(&p->more));
     if (loops != NULL) {
         ctune_text_append(&text, "program:\n");
         ctune_loops_print(loops, &text);
@@ -313,6 +317,12 @@ static void check_pair(interpret *p, const ctune_nest *nest, const ctune_point *
     ctune_loops_destroy(loops);
 }
 
+static void check_nest(interpret *p, const ctune_nest *nest) {
+    if (ctune_nest_verify(&p->ctx, nest) != CTUNE_OK) {
+        print_failure(p, "schedule", p->ctx.error, NULL);
+    }
+}
+
 /* ---- regions --------------------------------------------------------------------------------- */
 
 static bool region_open(interpret *p, int id) {
@@ -376,7 +386,17 @@ static void check_region(interpret *p, int id) {
             is_legal = ctune_space_nest(p->space, &point, nest);
         }
         if (is_legal) {
-            check_pair(p, nest, &point);
+            bool has_more = i % 2 == 1;
+            bool is_split = has_more && ctune_rng_below(&p->rng, 2) == 0 &&
+                            random_prims_split(&p->ctx, &p->rng, p->program, nest, &p->more);
+            if (has_more) {
+                p->n_prims +=
+                    random_prims_apply(&p->ctx, &p->rng, p->program, nest, 3, &p->more);
+            }
+            p->n_splits += is_split;
+            check_nest(p, nest);
+            check_pair(p, nest, is_split ? NULL : &point);
+            ctune_text_clear(&p->more);
         }
     }
     region_close(p);
@@ -386,6 +406,7 @@ static void check_region(interpret *p, int id) {
 int main(int argc, char **argv) {
     static interpret p = {.want_pairs = 2000, .seed = 1, .only = -1, .per_region = 12};
     ctune_ctx_init(&p.ctx);
+    ctune_text_init(&p.more);
     for (int i = 1; i + 1 < argc; i += 2) {
         long value = strtol(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--pairs") == 0) {
@@ -406,7 +427,9 @@ int main(int argc, char **argv) {
          id++) {
         check_region(&p, id);
     }
-    printf("seed %llu: %ld pairs, %ld evaluations, %ld refused, %d failures\n",
-           (unsigned long long)p.seed, p.n_pairs, p.n_checks, p.n_refused, p.n_failures);
+    printf("seed %llu: %ld pairs (%ld with a split domain, %ld more primitives), %ld evaluations, "
+           "%ld refused, %d failures\n",
+           (unsigned long long)p.seed, p.n_pairs, p.n_splits, p.n_prims, p.n_checks, p.n_refused,
+           p.n_failures);
     return p.n_failures == 0 ? 0 : 1;
 }

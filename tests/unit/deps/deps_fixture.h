@@ -187,6 +187,7 @@ static inline int brute_compare(const ctune_tree *tree, const int *position, con
         result = result != 0 ? result : -sign;
         if (vec != NULL) {
             vec->sign[n] = sign > 0 ? CTUNE_SIGN_POS : sign < 0 ? CTUNE_SIGN_NEG : CTUNE_SIGN_ZERO;
+            vec->min[n] = vec->max[n] = b->dim[n] - a->dim[n];
         }
     }
     if (vec != NULL) {
@@ -252,15 +253,19 @@ static inline int brute_find(const instances *list, const instance *what) {
 typedef struct verdict {
     bool same_points; /* the tree runs each instance of the source exactly once */
     bool legal;
-    int n_vecs; /* different direction vectors, up to 512 */
+    int n_vecs; /* different direction vectors with their distances, up to 512 */
     ctune_depvec vec[512];
 } verdict;
 
 static inline void brute_add_vec(verdict *v, const ctune_depvec *vec) {
     for (int i = 0; i < v->n_vecs; i++) {
-        const ctune_depvec *old = &v->vec[i];
+        ctune_depvec *old = &v->vec[i];
         if (old->src == vec->src && old->dst == vec->dst &&
             memcmp(old->sign, vec->sign, (size_t)vec->n_common) == 0) {
+            for (int d = 0; d < vec->n_common; d++) {
+                old->min[d] = vec->min[d] < old->min[d] ? vec->min[d] : old->min[d];
+                old->max[d] = vec->max[d] > old->max[d] ? vec->max[d] : old->max[d];
+            }
             return;
         }
     }

@@ -17,12 +17,24 @@
 /* ---- fixed regions
  * ------------------------------------------------------------------------------------------- */
 
+/* Do the distances hold what was seen? */
+static bool has_distances(const ctune_depvec *v, const ctune_depvec *seen) {
+    for (int d = 0; d < v->n_common; d++) {
+        int64_t min, max;
+        ctune_depvec_range(v, d, &min, &max);
+        if (!v->has_distance || seen->min[d] < min || seen->max[d] > max) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool has_vec(const ctune_depvecs *vecs, const ctune_depvec *vec) {
     for (int i = 0; i < vecs->n; i++) {
         const ctune_depvec *v = &vecs->vec[i];
         if (v->src == vec->src && v->dst == vec->dst && v->n_common == vec->n_common &&
             memcmp(v->sign, vec->sign, (size_t)v->n_common) == 0) {
-            return true;
+            return has_distances(v, vec);
         }
     }
     return false;

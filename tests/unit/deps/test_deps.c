@@ -49,6 +49,60 @@ static void test_jacobi(void **state) {
     fixture_clear(&f);
 }
 
+/* Distances of each vector "sign:min..max", one a line. */
+static void expect_distances(const char *text, const char *wanted) {
+    fixture f;
+    bool legal;
+    ctune_depvecs vecs;
+    ctune_text out;
+    fixture_init(&f, text);
+    ctune_text_init(&out);
+    assert_int_equal(ctune_deps_check(&f.ctx, f.deps, f.tree, &legal, &vecs), CTUNE_OK);
+    for (int i = 0; i < vecs.n; i++) {
+        for (int d = 0; d < vecs.vec[i].n_common; d++) {
+            int64_t min, max;
+            ctune_depvec_range(&vecs.vec[i], d, &min, &max);
+            assert_true(vecs.vec[i].has_distance);
+            ctune_text_printf(&out, d > 0 ? " " : "");
+            if (min == CTUNE_DIST_MIN) {
+                ctune_text_append(&out, "..");
+            } else {
+                ctune_text_printf(&out, "%d..", (int)min);
+            }
+            if (max != CTUNE_DIST_MAX) {
+                ctune_text_printf(&out, "%d", (int)max);
+            }
+        }
+        ctune_text_append(&out, "\n");
+    }
+    assert_string_equal(ctune_text_get(&out), wanted);
+    ctune_text_clear(&out);
+    fixture_clear(&f);
+}
+
+static void test_distances(void **state) {
+    (void)state;
+    expect_distances(te_sample_gemm(), "0..0 0..0 1..\n");
+    expect_distances(sample_shift, "0..0 1..1\n");
+    /* memory-based: every later sweep meets the element and its neighbours */
+    expect_distances(sample_seidel, "1.. 0..0 0..0\n1.. 1..1 0..0\n0..0 1..1 0..0\n"
+                                    "1.. 0..0 1..1\n0..0 0..0 1..1\n1.. 0..0 -1..-1\n"
+                                    "1.. -1..-1 0..0\n");
+    expect_distances("te 1\nregion r\nparam n i32\naxis i i32\naxis j i32\ntensor A f32 [3*n + 9]\n"
+                     "stage S0: A[i + j] = A[i + j + 3]\norder {\n for i: 0 <= i < n {\n"
+                     "  for j: 0 <= j < 4 {\n   S0\n  }\n }\n}\n",
+                     "1..6 -3..-1\n1..2 1..2\n3..3 0..0\n0..0 3..3\n");
+    /* signs alone, from a vector without distances */
+    ctune_depvec vec = {.n_common = 3, .sign = {CTUNE_SIGN_POS, CTUNE_SIGN_ZERO, CTUNE_SIGN_NEG}};
+    int64_t min, max;
+    ctune_depvec_range(&vec, 0, &min, &max);
+    assert_true(min == 1 && max == CTUNE_DIST_MAX);
+    ctune_depvec_range(&vec, 1, &min, &max);
+    assert_true(min == 0 && max == 0);
+    ctune_depvec_range(&vec, 2, &min, &max);
+    assert_true(min == CTUNE_DIST_MIN && max == -1);
+}
+
 /* ---- reductions
  * ---------------------------------------------------------------------------------------------- */
 
@@ -170,10 +224,15 @@ static void test_memory_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),          cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_triangular),    cmocka_unit_test(test_jacobi),
-        cmocka_unit_test(test_reductions),    cmocka_unit_test(test_update_reads_target),
-        cmocka_unit_test(test_assumptions),   cmocka_unit_test(test_too_many_stages),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_triangular),
+        cmocka_unit_test(test_jacobi),
+        cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_update_reads_target),
+        cmocka_unit_test(test_assumptions),
+        cmocka_unit_test(test_too_many_stages),
         cmocka_unit_test(test_memory_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,44 @@ static void test_names_do_not_matter(void **state) {
 
 /* The design number is 100,000 nests a second; a slow build or a busy machine still passes at a
  * tenth of it. */
+/* Loops over sums, waves, pieces and placed stages count, and break nothing. */
+static void test_new_structure(void **state) {
+    static const char *const schedules[] = {
+        "split t 4 -> tt t; tile 2*t + i + i_2 + S1 by 32 -> it at t",
+        "split t 4 -> tt t; tile 2*t + i + i_2 + S1 by 32 -> it at t; wave tt + it -> w;"
+        "parallel tt",
+        "split_domain i at i < 9; split_domain j at j < 4",
+        "tile j + i by 1 -> s at i; tile j_2 by 16 -> x at i_2",
+    };
+    static const char blur[] =
+        "te 1\nregion r\nparam n i32 sizes 1000\naxis y i32\naxis x i32\naxis y_2 i32\n"
+        "axis x_2 i32\ntensor A f32 [n][n]\ntensor T f32 [n][n] temp\ntensor O f32 [n][n]\n"
+        "stage S0: T[y][x] = A[y][x] + A[y][x + 1]\n"
+        "stage S1: O[y_2][x_2] = T[y_2][x_2] + T[y_2 + 1][x_2]\n"
+        "order {\n for y: 0 <= y < n {\n  for x: 0 <= x < n - 1 {\n   S0\n  }\n }\n"
+        " for y_2: 0 <= y_2 < n - 1 {\n  for x_2: 0 <= x_2 < n - 1 {\n   S1\n  }\n }\n}\n";
+    fixture f;
+    ctune_nest nest;
+    static float plain[MAX_COLUMNS], row[MAX_COLUMNS];
+    (void)state;
+    fixture_init(&f, te_sample_jacobi2d());
+    fixture_nest(&f, "", &nest);
+    ctune_feature_get(&nest, &f.target, CTUNE_FEATURE_ALL, plain);
+    for (size_t k = 0; k < sizeof schedules / sizeof *schedules; k++) {
+        fixture_nest(&f, schedules[k], &nest);
+        ctune_feature_get(&nest, &f.target, CTUNE_FEATURE_ALL, row);
+        assert_true(memcmp(row, plain, sizeof row) != 0 && isfinite(row[0]));
+        assert_true(ctune_estimate(&nest, &f.target.machine) > 0);
+    }
+    fixture_clear(&f);
+    fixture_init(&f, blur);
+    fixture_nest(&f, "split y_2 8 -> yt y_2; compute S0 at yt", &nest);
+    ctune_feature_get(&nest, &f.target, CTUNE_FEATURE_ALL, row);
+    assert_true(column(row, "knob.form.statements") > 1);
+    assert_true(ctune_estimate(&nest, &f.target.machine) > 0);
+    fixture_clear(&f);
+}
+
 static void test_speed(void **state) {
     (void)state;
     fixture f;
@@ -236,7 +274,7 @@ int main(void) {
         cmocka_unit_test(test_names),        cmocka_unit_test(test_masks),
         cmocka_unit_test(test_version),      cmocka_unit_test(test_random),
         cmocka_unit_test(test_columns_move), cmocka_unit_test(test_names_do_not_matter),
-        cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_new_structure), cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
  * are whole files without includes: no inputs, outputs, preprocessor, warning, sanitizer or link
  * flags. One table says which flag is what.
  */
-#include "plugin/transform/flags.h"
+#include "plugin/source/flags.h"
 
 #include <string.h>
 

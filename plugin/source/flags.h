@@ -1,8 +1,8 @@
 /*
  * The user's compile of one file, sorted by use.
  */
-#ifndef CTUNE_PLUGIN_TRANSFORM_FLAGS_H
-#define CTUNE_PLUGIN_TRANSFORM_FLAGS_H
+#ifndef CTUNE_PLUGIN_SOURCE_FLAGS_H
+#define CTUNE_PLUGIN_SOURCE_FLAGS_H
 
 #include "runtime/arena.h"
 #include "runtime/base.h"

@@ -1,7 +1,7 @@
 /*
  * A source file, opened: see source.h.
  */
-#include "plugin/transform/source.h"
+#include "plugin/source/source.h"
 
 #include "plugin/rewrite/rewrite.h"
 

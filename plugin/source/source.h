@@ -1,11 +1,11 @@
 /*
  * A source file, opened: flags, target, extracted unit, where its lock and history are.
  */
-#ifndef CTUNE_PLUGIN_TRANSFORM_SOURCE_H
-#define CTUNE_PLUGIN_TRANSFORM_SOURCE_H
+#ifndef CTUNE_PLUGIN_SOURCE_SOURCE_H
+#define CTUNE_PLUGIN_SOURCE_SOURCE_H
 
 #include "plugin/extract/extract.h"
-#include "plugin/transform/flags.h"
+#include "plugin/source/flags.h"
 #include "search/emit/emit.h"
 #include "search/estimate/estimate.h"
 #include "search/records/records.h"

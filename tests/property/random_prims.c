@@ -1,0 +1,157 @@
+/* Random tiles of sums, waves, placed stages and pieces: see random_prims.h. */
+#include "tests/property/random_prims.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int below(ctune_rng *rng, int n) {
+    return (int)ctune_rng_below(rng, (uint64_t)n);
+}
+
+static int between(ctune_rng *rng, int lo, int hi) {
+    return lo + below(rng, hi - lo + 1);
+}
+
+static const char *pick_loop(ctune_rng *rng, const ctune_nest *nest) {
+    int nodes[CTUNE_NEST_NODES], n = 0;
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].kind == CTUNE_NN_LOOP) {
+            nodes[n++] = i;
+        }
+    }
+    return n == 0 ? "none" : nest->node[nodes[below(rng, n)]].name;
+}
+
+/* A loop around or inside `name` in the same nest, where sums make sense. */
+static const char *pick_near(ctune_rng *rng, const ctune_nest *nest, const char *name) {
+    int at = ctune_nest_find(nest, name);
+    for (int tries = 0; tries < 20 && at >= 0; tries++) {
+        const char *other = pick_loop(rng, nest);
+        int node = ctune_nest_find(nest, other), up = node, down = at;
+        while (up > 0 && up != at) {
+            up = nest->node[up].parent;
+        }
+        while (down > 0 && down != node) {
+            down = nest->node[down].parent;
+        }
+        if (node != at && (up == at || down == node)) {
+            return other;
+        }
+    }
+    return name;
+}
+
+static const char *pick_stage(ctune_rng *rng, const ctune_nest *nest) {
+    const ctune_tree *tree = nest->form->tree;
+    return ctune_stmt_name(nest->region, tree, below(rng, tree->n_stmts));
+}
+
+static void add_sum(ctune_rng *rng, const ctune_nest *nest, const char *name, ctune_text *out) {
+    const char *other = pick_near(rng, nest, name);
+    int n = strcmp(other, name) == 0 ? 1 : between(rng, 1, 2);
+    ctune_text_printf(out, "%d*%s", between(rng, 1, 2), name);
+    if (n == 2) {
+        ctune_text_printf(out, " %s %d*%s", below(rng, 4) == 0 ? "-" : "+", between(rng, 1, 3),
+                          other);
+    }
+}
+
+static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out) {
+    const char *name = pick_loop(rng, nest);
+    char fresh[16];
+    snprintf(fresh, sizeof fresh, "x_%d", nest->n_nodes);
+    switch (below(rng, 6)) {
+    case 0:
+    case 1:
+        ctune_text_append(out, "tile ");
+        add_sum(rng, nest, name, out);
+        if (below(rng, 4) == 0) {
+            ctune_text_printf(out, " + 2*%s", pick_stage(rng, nest));
+        }
+        ctune_text_printf(out, " by %d -> %s at %s", between(rng, 1, 9), fresh,
+                          below(rng, 3) ? name : pick_near(rng, nest, name));
+        break;
+    case 2:
+        ctune_text_append(out, "wave ");
+        add_sum(rng, nest, name, out);
+        ctune_text_printf(out, " -> %s", fresh);
+        break;
+    case 3:
+        ctune_text_printf(out, "parallel %s", name);
+        break;
+    case 4:
+        ctune_text_printf(out, "split %s %d -> %s %sy", name, between(rng, 2, 5), fresh, fresh);
+        break;
+    default:
+        ctune_text_printf(out, "compute %s at %s", pick_stage(rng, nest), name);
+        break;
+    }
+    ctune_text_append(out, "\n");
+}
+
+static bool is_legal(ctune_ctx *ctx, ctune_program *program, const ctune_nest *nest) {
+    bool legal = ctune_nest_check(nest, NULL, 0);
+    if (!legal && nest->n_sums > 0 &&
+        ctune_nest_check_exact(ctx, program->deps, nest, &legal) != CTUNE_OK) {
+        legal = false;
+    }
+    return legal;
+}
+
+int random_prims_apply(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, ctune_nest *nest,
+                       int n, ctune_text *out) {
+    int n_done = 0;
+    for (int tries = 0; tries < 6 * n && n_done < n; tries++) {
+        ctune_nest work = *nest;
+        ctune_schedule s;
+        ctune_text line;
+        ctune_schedule_init(&s);
+        ctune_text_init(&line);
+        random_prim(rng, nest, &line);
+        ctune_schedule_append_text(&s, ctune_text_get(&line));
+        if (!s.failed && ctune_nest_apply(ctx, &work, &s.prim[0]) == CTUNE_OK &&
+            is_legal(ctx, program, &work)) {
+            *nest = work;
+            ctune_text_append(out, ctune_text_get(&line));
+            n_done++;
+        }
+        ctune_schedule_clear(&s);
+        ctune_text_clear(&line);
+    }
+    return n_done;
+}
+
+bool random_prims_split(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, ctune_nest *nest,
+                        ctune_text *out) {
+    const ctune_tree *tree = program->form[0]->tree;
+    const ctune_form *form;
+    char line[200];
+    if (tree->n_dims == 0) {
+        return false;
+    }
+    const ctune_stmt *stmt = &tree->stmts[below(rng, tree->n_stmts)];
+    if (stmt->n_dims == 0) {
+        return false;
+    }
+    const char *at = tree->dims[stmt->dims[below(rng, stmt->n_dims)]].name;
+    const char *a = tree->dims[stmt->dims[below(rng, stmt->n_dims)]].name;
+    const char *b = tree->dims[stmt->dims[below(rng, stmt->n_dims)]].name;
+    int n = snprintf(line, sizeof line, "split_domain %s at %d*%s", at, between(rng, 2, 3), a);
+    if (below(rng, 2) == 0) {
+        n += snprintf(line + n, sizeof line - (size_t)n, " - %s", b);
+    }
+    snprintf(line + n, sizeof line - (size_t)n, " %s %d\n", below(rng, 2) ? "<" : ">=",
+             between(rng, 1, 9));
+    ctune_schedule s;
+    ctune_schedule_init(&s);
+    ctune_schedule_append_text(&s, line);
+    ctune_status status =
+        s.failed ? CTUNE_EUSAGE : ctune_program_form(ctx, program, &s, &form);
+    ctune_schedule_clear(&s);
+    if (status != CTUNE_OK) {
+        return false;
+    }
+    ctune_text_append(out, line);
+    ctune_nest_init(nest, program->region, form);
+    return true;
+}

@@ -1,0 +1,20 @@
+/*
+ * Random uses of the primitives that the spaces do not propose yet: tiles of sums, waves, placed
+ * stages, pieces of domains.
+ */
+#ifndef CTUNE_TESTS_PROPERTY_RANDOM_PRIMS_H
+#define CTUNE_TESTS_PROPERTY_RANDOM_PRIMS_H
+
+#include "runtime/rng.h"
+#include "search/schedule/program.h"
+
+/* A nest of a form with a split domain; false: the one that was tried is not legal. Its primitive is
+ * appended to out. */
+bool random_prims_split(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, ctune_nest *nest,
+                        ctune_text *out);
+/* Apply up to n primitives that fit the nest and keep it legal; they are appended to out. Returns
+ * how many. */
+int random_prims_apply(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, ctune_nest *nest,
+                       int n, ctune_text *out);
+
+#endif

@@ -1,0 +1,60 @@
+/* Register tiles and packs inside loops over sums and beside pieces, run beside the region. */
+#include "tests/unit/lower/lower_fixture.h"
+
+static const char gemm[] =
+    "te 1\nregion r\nparam m i32 sizes 50\nparam n i32 sizes 70\naxis i i32\naxis j i32\n"
+    "axis k i32\ntensor A f64 [m][m + 3]\ntensor B f64 [m + 3][n]\ntensor C f64 [m][n]\n"
+    "stage S0: C[i][j] += A[i][k] * B[k][j]\n"
+    "order {\n for i: 0 <= i < m {\n  for j: 0 <= j < n {\n   for k: 0 <= k < m + 3 {\n    S0\n"
+    "   }\n  }\n }\n}\n";
+
+#define REGISTER                                                                                   \
+    "split i 3 -> i0 i1; split j 4 -> j0 j1; reorder i0 j0 k i1 j1; unroll i1; vectorize j1;"
+
+static void test_register(void **state) {
+    fixture f;
+    (void)state;
+    fixture_init(&f, gemm);
+    assert_runs(&f, REGISTER "cache_write S0 at j0 register");
+    assert_runs(&f, REGISTER "tile i + j by 8 -> x at i0; cache_write S0 at j0 register");
+    assert_runs(&f, REGISTER "tile i - j by 5 -> x at i0; cache_write S0 at j0 register");
+    assert_runs(&f, REGISTER "tile k + i by 4 -> x at i0; cache_write S0 at j0 register");
+    assert_runs(&f, REGISTER "tile k + 2*i by 4 -> x at i0; tile j by 3 -> y at i0;"
+                             "cache_write S0 at j0 register");
+    assert_runs(&f, REGISTER "wave i0 + j0 -> w; parallel i0; cache_write S0 at j0 register");
+    assert_refused(&f, REGISTER "tile k + i by 4 -> x at k; cache_write S0 at j0 register",
+                   "loop over a sum");
+    fixture_clear(&f);
+}
+
+static void test_packs(void **state) {
+    fixture f;
+    (void)state;
+    fixture_init(&f, gemm);
+    assert_runs(&f, REGISTER "tile i + j by 8 -> x at i0; cache_read S0.1 at x pack;"
+                             "cache_read S0.0 at i0 pack; cache_write S0 at j0 register");
+    assert_runs(&f, REGISTER "split k 2 -> k0 k1; reorder k0 i0 j0 k1 i1 j1;"
+                             "tile k + i by 4 -> x at k0; cache_read S0.1 at k0 pack;"
+                             "cache_write S0 at j0 register");
+    assert_runs(&f, REGISTER "wave i0 + j0 -> w; cache_read S0.1 at w pack; cache_read S0.0 at "
+                             "root pack; cache_write S0 at j0 register");
+    assert_runs(&f, "tile i + j by 8 -> x at i; cache_read S0.1 at x pack");
+    fixture_clear(&f);
+}
+
+static void test_pieces(void **state) {
+    fixture f;
+    (void)state;
+    fixture_init(&f, gemm);
+    assert_runs(&f, "split_domain i at i < 5;" REGISTER "cache_write S0 at j0 register") ;
+    fixture_clear(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_register),
+        cmocka_unit_test(test_packs),
+        cmocka_unit_test(test_pieces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
