@@ -151,7 +151,8 @@ static double mean_range(const ctune_nest *nest, int node) {
         double range = nest->form->tree->dims[loop->dim].extent;
         for (int up = loop->parent; up > 0 && loop->sum < 0; up = nest->node[up].parent) {
             const ctune_nnode *tile = &nest->node[up];
-            if (tile->sum >= 0 && tile->dim == loop->dim && (double)tile->step < range) {
+            bool is_tile = tile->sum >= 0 && !ctune_sum_is_wave(ctune_nest_sum(nest, up));
+            if (is_tile && tile->dim == loop->dim && (double)tile->step < range) {
                 range = (double)tile->step; /* the tiles of a sum cut its first dim */
             }
         }
