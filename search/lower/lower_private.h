@@ -95,6 +95,7 @@ typedef struct lowerer {
     int node_var[CTUNE_NEST_NODES];        /* variable of an open nest loop, -1 */
     lower_limit node_lo[CTUNE_NEST_NODES]; /* all that its lower limit implies; n = 0 when it starts
                                               lower */
+    lower_limit node_hi[CTUNE_NEST_NODES]; /* and its upper one */
     bool pending[CTUNE_MAX_STMTS][LOWER_MAX_CONS]; /* to be checked by an IF before the statement */
     bool pending_tile[CTUNE_MAX_STMTS][CTUNE_NEST_NODES]; /* the same for loops over sums */
     int n_joined[CTUNE_MAX_STMTS];        /* placed statements: ways to be read; others: 0 */
