@@ -128,7 +128,7 @@ const char ctune_calibrate_source[] =
     "int main(int argc, char **argv) {\n"
     "    static const char *const levels[] = {\"l1\", \"l2\", \"l3\", \"memory\"};\n"
     "    if (argc != 6) return 2;\n"
-    "    alarm(30);\n"
+    "    alarm(300);\n"
     "    cpu_set_t cpus;\n"
     "    CPU_ZERO(&cpus);\n"
     "    CPU_SET(atoi(argv[1]), &cpus);\n"

@@ -214,6 +214,34 @@ static bool is_correct(ctune_exec *exec, ctune_candidate_fn *fn, double limit_ns
     return result->outcome == CTUNE_RUN_OK;
 }
 
+void ctune_exec_refer(ctune_exec *exec, ctune_candidate_fn *fn, ctune_run_result *result) {
+    run_time first;
+    result->n_samples = run_once(exec, fn, original_limit(exec), &first);
+    result->best_ns = result->median_ns = first.ns;
+    if (ctune_exec_canaries_check(exec, result->detail, sizeof result->detail)) {
+        ctune_exec_reference_store(exec);
+        append_original(exec, first.ns);
+        result->outcome = CTUNE_RUN_OK;
+    } else {
+        result->outcome = CTUNE_RUN_WRONG;
+    }
+}
+
+/* A candidate that returns something but 0 has either done nothing or fallen back on code that
+ * gives the same outputs. */
+void ctune_exec_verify(ctune_exec *exec, ctune_candidate_fn *fn, ctune_run_result *result) {
+    run_time first;
+    int rc = run_once(exec, fn, original_limit(exec), &first);
+    result->n_samples = rc;
+    result->best_ns = result->median_ns = first.ns;
+    bool is_same = ctune_exec_canaries_check(exec, result->detail, sizeof result->detail) &&
+                   ctune_exec_outputs_check(exec, result->detail, sizeof result->detail);
+    bool is_untouched = !is_same && rc != 0 && ctune_exec_outputs_are_pristine(exec);
+    result->outcome = is_same        ? (rc == 0 ? CTUNE_RUN_OK : CTUNE_RUN_DECLINED)
+                      : is_untouched ? CTUNE_RUN_DECLINED
+                                     : CTUNE_RUN_WRONG;
+}
+
 static bool is_hopeless_at_once(double run_ns, double best_ns) {
     for (size_t i = 0; best_ns > 0 && i < sizeof abandon_rows / sizeof *abandon_rows; i++) {
         if (run_ns >= abandon_rows[i].at_least_ns) {

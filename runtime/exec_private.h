@@ -16,7 +16,8 @@ enum { CTUNE_EXEC_MAX_LIBS = 64 };
  *
  *   map: | guard | canary ... base: bytes | canary, < 64 bytes | guard |
  *
- * base is 64-byte aligned and as close to the end of its last page as that allows. */
+ * base is 64-byte aligned (is_odd: one element behind that) and as close to the end of its last
+ * page as that allows. */
 typedef struct ctune_exec_tensor {
     const ctune_run_tensor *shape; /* into exec->load */
     size_t bytes;                  /* n_elems * stride_bytes; 0: temporary, base is NULL */
@@ -59,9 +60,9 @@ CTUNE_MUST_USE ctune_status ctune_exec_tensors_create(ctune_exec *exec, int stat
 void ctune_exec_tensors_restore(ctune_exec *exec); /* written tensors := inputs */
 void ctune_exec_reference_store(ctune_exec *exec); /* reference := written tensors */
 /* Fill one buffer as the workload's inputs are filled (n_elems elements); returns the largest
- * |float| off the diagonal. */
-double ctune_exec_tensor_fill(const ctune_run_tensor *shape, uint64_t seed, bool is_nonzero,
-                              unsigned char *base);
+ * |float| off the diagonal. load: what kind of data. */
+double ctune_exec_tensor_fill(const ctune_run_tensor *shape, const ctune_run_workload *load,
+                              uint64_t seed, bool is_nonzero, unsigned char *base);
 /* false: a canary was overwritten (and is whole again); words in detail. */
 bool ctune_exec_canaries_check(ctune_exec *exec, char *detail, size_t size);
 
@@ -88,6 +89,10 @@ void ctune_exec_measure_original(ctune_exec *exec, ctune_candidate_fn *fn,
  * the time allows. */
 void ctune_exec_measure(ctune_exec *exec, ctune_candidate_fn *fn, double best_ns,
                         ctune_run_result *result);
+/* Verification without timing: one run of the original makes the reference; one run of a candidate
+ * is compared with it, whatever it returns. */
+void ctune_exec_refer(ctune_exec *exec, ctune_candidate_fn *fn, ctune_run_result *result);
+void ctune_exec_verify(ctune_exec *exec, ctune_candidate_fn *fn, ctune_run_result *result);
 /* All of fn[n] in rounds. Announces what runs through `start` (index; -1 = the original). */
 void ctune_exec_measure_final(ctune_exec *exec, ctune_candidate_fn *const *fn, int n, int rounds,
                               void (*start)(ctune_exec *exec, int index),

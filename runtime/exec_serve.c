@@ -88,6 +88,9 @@ static bool do_load(ctune_exec *exec, int id, const char *path) {
         return false;
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) { /* a user's whole file may name functions of others that nobody calls */
+        handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    }
     if (handle == NULL) {
         send_line(exec, "unloadable %d %s", id, dlerror());
         return true;
@@ -159,6 +162,32 @@ static bool do_run(ctune_exec *exec, int id, int from, int to, double best_ns) {
     return true;
 }
 
+static bool do_refer(ctune_exec *exec) {
+    ctune_exec_lib *lib = find_lib(exec, 0);
+    if (lib == NULL) {
+        send_line(exec, "error no original");
+        return false;
+    }
+    ctune_run_result result;
+    memset(&result, 0, sizeof result);
+    ctune_exec_refer(exec, lib->fn[0], &result);
+    send_result(exec, 0, &result);
+    return true;
+}
+
+static bool do_verify(ctune_exec *exec, int id, int index) {
+    ctune_exec_lib *lib = find_lib(exec, id);
+    if (lib == NULL || index < 0 || index >= lib->n || !exec->state->has_reference) {
+        send_line(exec, "error cannot verify %d of library %d", index, id);
+        return false;
+    }
+    ctune_run_result result;
+    memset(&result, 0, sizeof result);
+    ctune_exec_verify(exec, lib->fn[index], &result);
+    send_result(exec, index, &result);
+    return !is_suspect(&result);
+}
+
 static bool do_final(ctune_exec *exec, char *text) {
     ctune_candidate_fn *fn[CTUNE_RUN_MAX_FINALISTS];
     ctune_run_result results[CTUNE_RUN_MAX_FINALISTS];
@@ -201,6 +230,12 @@ static bool do_command(ctune_exec *exec, char *line) {
     }
     if (strncmp(line, "final ", 6) == 0) {
         return do_final(exec, line + 6);
+    }
+    if (sscanf(line, "verify %d %d", &id, &from) == 2) {
+        return do_verify(exec, id, from);
+    }
+    if (strcmp(line, "refer") == 0) {
+        return do_refer(exec);
     }
     if (strcmp(line, "baseline") == 0) {
         return do_baseline(exec);

@@ -1,16 +1,18 @@
 /*
  * Tensors of a workload in memory: guard pages, canaries, inputs from the seed, restoring.
  *
- * Guard pages catch reads and writes far enough out; the base must be 64-byte aligned (candidates
- * use vectors, and real programs have aligned arrays), so up to 63 bytes at the end and up to a
- * page at the front are canaries. Tensors that the workload calls read-only are read-only pages: a
- * stray store into one is a fault and not a silent change of the inputs.
+ * Guard pages catch reads and writes far enough out; the base is 64-byte aligned for timing
+ * (candidates use vectors, and real programs have aligned arrays), so up to 63 bytes at the end and
+ * up to a page at the front are canaries. Verification moves it by one element (is_odd). Tensors
+ * that the workload calls read-only are read-only pages: a stray store into one is a fault and not
+ * a silent change of the inputs.
  */
 #include "runtime/exec_private.h"
 
 #include "runtime/rng.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,11 +23,18 @@ enum { GUARD_BYTES = 1 << 20, ALIGN_BYTES = 64, CANARY = 0xC5 };
 static uint16_t half_bits(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    int exponent = (int)((bits >> 23) & 255) - 127 + 15; /* inputs are normal, positive halfs */
-    if (exponent >= 31) {
-        return 0x7bff;
+    unsigned sign = bits >> 16 & 0x8000;
+    int exponent = (int)((bits >> 23) & 255) - 127 + 15;
+    if (isnan(value)) {
+        return 0x7e00;
     }
-    return (uint16_t)((unsigned)exponent << 10 | (bits >> 13 & 0x3ff));
+    if (isinf(value) || exponent >= 31) {
+        return (uint16_t)(sign | (isinf(value) ? 0x7c00u : 0x7bffu));
+    }
+    if (exponent <= 0) {
+        return (uint16_t)(sign | (value != 0)); /* the least subnormal one */
+    }
+    return (uint16_t)(sign | (unsigned)exponent << 10 | (bits >> 13 & 0x3ff));
 }
 
 static void store_float(unsigned char *at, const char *type, double value) {
@@ -55,8 +64,40 @@ static int64_t pick_int(ctune_rng *rng, const char *type, bool is_nonzero) {
     return value == 0 && is_nonzero ? 1 : value;
 }
 
-double ctune_exec_tensor_fill(const ctune_run_tensor *shape, uint64_t seed, bool is_nonzero,
-                              unsigned char *base) {
+/* The extreme values of the type, and its neighbours. */
+static int64_t pick_extreme(ctune_rng *rng, const ctune_run_tensor *shape, bool is_nonzero) {
+    int bits = 8 * (shape->elem_bytes < 8 ? shape->elem_bytes : 8);
+    uint64_t all = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    bool is_signed = shape->type[0] == 'i';
+    uint64_t largest = is_signed ? all >> 1 : all, least = is_signed ? largest + 1 : is_nonzero;
+    const uint64_t values[] = {largest, least, largest - 1, least + 1, all, 1};
+    return (int64_t)values[ctune_rng_below(rng, sizeof values / sizeof *values)];
+}
+
+/* A number of either sign, between 1/16 and 12, or a zero, or a subnormal one. */
+static double pick_signed(ctune_rng *rng, const char *type) {
+    uint64_t word = ctune_rng_next(rng);
+    double subnormal = strcmp(type, "f32") == 0 ? 3e-41 : strcmp(type, "f16") == 0 ? 1e-6 : 3e-310;
+    double value = ldexp(0.5 + ctune_rng_unit(rng), (int)(word % 7) - 3);
+    value = (word >> 8) % 16 == 0 ? 0 : (word >> 16) % 64 == 0 ? subnormal : value;
+    return word >> 63 != 0 ? -value : value;
+}
+
+static double pick_float(ctune_rng *rng, const char *type, ctune_run_data data) {
+    if (data == CTUNE_RUN_DATA_NORMAL) {
+        return 0.5 + ctune_rng_unit(rng);
+    }
+    double value = pick_signed(rng, type);
+    if (data == CTUNE_RUN_DATA_HOSTILE) {
+        static const double rare[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+        uint64_t which = ctune_rng_below(rng, 3 * 200);
+        value = which < 3 ? rare[which] : value;
+    }
+    return value;
+}
+
+double ctune_exec_tensor_fill(const ctune_run_tensor *shape, const ctune_run_workload *load,
+                              uint64_t seed, bool is_nonzero, unsigned char *base) {
     ctune_rng rng;
     ctune_rng_init(&rng, seed);
     bool is_float = shape->type[0] == 'f';
@@ -65,12 +106,16 @@ double ctune_exec_tensor_fill(const ctune_run_tensor *shape, uint64_t seed, bool
     for (int64_t i = 0; i < shape->n_elems; i++) {
         unsigned char *at = base + (size_t)i * (size_t)shape->stride_bytes;
         if (is_float) {
-            double value = 0.5 + ctune_rng_unit(&rng);
-            largest = value > largest ? value : largest;
+            double value = pick_float(&rng, shape->type, load->data);
+            largest = fabs(value) > largest ? fabs(value) : largest;
             bool is_diagonal = is_square && i % (shape->extent[1] + 1) == 0;
-            store_float(at, shape->type, value + (is_diagonal ? (double)shape->extent[0] : 0));
+            value = is_diagonal ? value + (double)shape->extent[0] : value; /* -0 + 0 is 0 */
+            store_float(at, shape->type, value);
         } else {
-            int64_t value = pick_int(&rng, shape->type, is_nonzero);
+            bool is_extreme = load->has_extreme_ints && strcmp(shape->type, "bool") != 0 &&
+                              ctune_rng_below(&rng, 8) == 0;
+            int64_t value = is_extreme ? pick_extreme(&rng, shape, is_nonzero)
+                                       : pick_int(&rng, shape->type, is_nonzero);
             size_t bytes = shape->elem_bytes < 8 ? (size_t)shape->elem_bytes : 8;
             memcpy(at, &value, bytes); /* little-endian: x86-64 and AArch64 */
         }
@@ -85,9 +130,10 @@ static size_t tail_bytes(const ctune_exec_tensor *t) {
     return t->inner_bytes - front_bytes(t) - t->bytes;
 }
 
-static bool map_tensor(ctune_exec_tensor *t) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t padded = (t->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+static bool map_tensor(ctune_exec_tensor *t, bool is_odd) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), align = ALIGN_BYTES;
+    size_t odd = is_odd ? (size_t)t->shape->elem_bytes % align : 0;
+    size_t padded = (odd + t->bytes + align - 1) / align * align;
     t->inner_bytes = (padded + page - 1) / page * page;
     t->map_bytes = t->inner_bytes + 2 * (size_t)GUARD_BYTES;
     void *map =
@@ -97,7 +143,7 @@ static bool map_tensor(ctune_exec_tensor *t) {
     }
     t->map = map;
     t->inner = t->map + GUARD_BYTES;
-    t->base = t->inner + (t->inner_bytes - padded);
+    t->base = t->inner + (t->inner_bytes - padded) + odd;
     if (mprotect(t->inner, t->inner_bytes, PROT_READ | PROT_WRITE) != 0) {
         return false;
     }
@@ -121,21 +167,42 @@ static ctune_status create_tensor(ctune_exec *exec, int i) {
     if (!ctune_run_tensor_bytes(t->shape, &t->bytes)) {
         return ctune_fail(&exec->ctx, CTUNE_EUSAGE, "tensor %d: bad shape", i);
     }
-    if (t->bytes == 0) {
+    if (t->bytes == 0 || t->shape->shares > 0) {
         return CTUNE_OK;
     }
-    if (!map_tensor(t)) {
+    if (!map_tensor(t, exec->load.is_odd)) {
         return ctune_fail(&exec->ctx, CTUNE_ENOMEM, "tensor %d: cannot map %zu bytes: %s", i,
                           t->bytes, strerror(errno));
     }
     uint64_t seed = exec->load.seed * 0x9e3779b97f4a7c15u + (uint64_t)i;
-    double scale = ctune_exec_tensor_fill(t->shape, seed, exec->setup.is_nonzero, t->base);
+    double scale =
+        ctune_exec_tensor_fill(t->shape, &exec->load, seed, exec->setup.is_nonzero, t->base);
     exec->input_scale = scale * scale > exec->input_scale ? scale * scale : exec->input_scale;
     bool is_ok = t->shape->is_written ? keep_pristine(t)
                                       : mprotect(t->inner, t->inner_bytes, PROT_READ) == 0;
     exec->pointers[i] = t->base;
     return is_ok ? CTUNE_OK
                  : ctune_fail(&exec->ctx, CTUNE_ENOMEM, "tensor %d: %s", i, strerror(errno));
+}
+
+/* Tensors that lie in others. */
+static ctune_status place_shared(ctune_exec *exec) {
+    for (int i = 0; i < exec->load.n_tensors; i++) {
+        ctune_exec_tensor *t = &exec->tensor[i];
+        const ctune_run_tensor *shape = &exec->load.tensor[i];
+        if (shape->shares == 0 || t->bytes == 0) {
+            continue;
+        }
+        const ctune_exec_tensor *host = &exec->tensor[shape->shares - 1];
+        size_t at = (size_t)shape->shared_at * (size_t)shape->stride_bytes;
+        if (host->map == NULL || shape->shared_at > host->shape->n_elems ||
+            at + t->bytes > host->bytes) {
+            return ctune_fail(&exec->ctx, CTUNE_EUSAGE, "tensor %d does not lie in tensor %d", i,
+                              shape->shares - 1);
+        }
+        exec->pointers[i] = host->base + at;
+    }
+    return CTUNE_OK;
 }
 
 static ctune_status attach_state(ctune_exec *exec, int fd) {
@@ -177,7 +244,8 @@ ctune_status ctune_exec_tensors_create(ctune_exec *exec, int state_fd) {
             return status;
         }
     }
-    return attach_state(exec, state_fd);
+    ctune_status status = place_shared(exec);
+    return status == CTUNE_OK ? attach_state(exec, state_fd) : status;
 }
 
 void ctune_exec_tensors_restore(ctune_exec *exec) {

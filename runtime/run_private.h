@@ -127,6 +127,24 @@ CTUNE_MUST_USE ctune_status ctune_run_wait(ctune_ctx *ctx, ctune_runner *runner,
  * Owner: caller; entries are borrowed from flags. Returns the number kept. */
 int ctune_run_flags_filter(int n_flags, const char *const *flags, const char **out);
 
+/* ---- runner.c: parts that run_verify.c needs, too ---- */
+/* A new file for the shared state, in state_fd; what was there stays open. And the way back. */
+CTUNE_MUST_USE ctune_status ctune_run_state_create(ctune_ctx *ctx, ctune_runner *runner);
+void ctune_run_state_restore(ctune_runner *runner, int fd);
+/* The shared state, sized for runner->load, without a reference. */
+CTUNE_MUST_USE ctune_status ctune_run_state_reset(ctune_ctx *ctx, ctune_runner *runner);
+CTUNE_MUST_USE ctune_status ctune_run_workload_check(ctune_ctx *ctx,
+                                                     const ctune_run_workload *load);
+void ctune_run_workload_default(ctune_run_workload *load); /* limits that are 0 */
+void ctune_run_batch_link(ctune_runner *runner, run_batch *batch); /* to the queue's end */
+void ctune_run_batch_unlink(ctune_runner *runner, run_batch *batch);
+/* Waits until some job of the batch is built; failed ones are split or get their results. *built
+ * NULL: all are done. */
+CTUNE_MUST_USE ctune_status ctune_run_next_built(ctune_ctx *ctx, ctune_runner *runner,
+                                                 run_batch *batch, ctune_run_result *results,
+                                                 run_job **built);
+void ctune_run_result_fail(ctune_run_result *result, ctune_run_outcome outcome, const char *detail);
+
 typedef enum run_line { RUN_LINE_OK, RUN_LINE_END, RUN_LINE_LATE } run_line;
 
 /* A running child with the workload and the original loaded. */

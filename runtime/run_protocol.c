@@ -79,6 +79,10 @@ void ctune_run_workload_print(const ctune_run_workload *load, const ctune_run_se
     }
     ctune_text_line(out, "nonzero %d", setup->is_nonzero);
     ctune_text_line(out, "seed %" PRIu64, load->seed);
+    if (load->data != CTUNE_RUN_DATA_NORMAL || load->has_extreme_ints || load->is_odd) {
+        ctune_text_line(out, "inputs %d %d %d", (int)load->data, load->has_extreme_ints,
+                        load->is_odd);
+    }
     ctune_text_line(out, "bound %.17g", load->bound_terms);
     ctune_text_line(out, "limits %.17g %.17g %zu", load->time_limit_s, load->min_sample_ns,
                     load->memory_limit_bytes);
@@ -93,6 +97,9 @@ void ctune_run_workload_print(const ctune_run_workload *load, const ctune_run_se
             ctune_text_printf(out, " %" PRId64, t->extent[k]);
         }
         ctune_text_append(out, "\n");
+        if (t->shares > 0) {
+            ctune_text_line(out, "shares %d %d %" PRId64, i, t->shares - 1, t->shared_at);
+        }
     }
     ctune_text_line(out, "end");
 }
@@ -134,6 +141,31 @@ static bool parse_cpus(const char *text, ctune_run_setup *setup) {
     }
 }
 
+static bool parse_inputs(const char *text, ctune_run_workload *load) {
+    int data, extreme, odd;
+    if (sscanf(text, "%d %d %d", &data, &extreme, &odd) != 3 || data < 0 ||
+        data >= CTUNE_N_RUN_DATA) {
+        return false;
+    }
+    load->data = (ctune_run_data)data;
+    load->has_extreme_ints = extreme != 0;
+    load->is_odd = odd != 0;
+    return true;
+}
+
+/* Follows the line of the tensor. */
+static bool parse_shares(const char *text, ctune_run_workload *load) {
+    int i, host;
+    int64_t at;
+    if (sscanf(text, "%d %d %" SCNd64, &i, &host, &at) != 3 || i != load->n_tensors - 1 ||
+        host < 0 || host == i || host >= CTUNE_RUN_MAX_TENSORS || at < 0) {
+        return false;
+    }
+    load->tensor[i].shares = host + 1;
+    load->tensor[i].shared_at = at;
+    return true;
+}
+
 bool ctune_run_workload_parse(const char *line, ctune_run_workload *load, ctune_run_setup *setup,
                               bool *is_end) {
     int flag;
@@ -147,6 +179,12 @@ bool ctune_run_workload_parse(const char *line, ctune_run_workload *load, ctune_
     if (strncmp(line, "tensor ", 7) == 0) {
         return load->n_tensors < CTUNE_RUN_MAX_TENSORS &&
                parse_tensor(line + 7, &load->tensor[load->n_tensors++]);
+    }
+    if (strncmp(line, "inputs ", 7) == 0) {
+        return parse_inputs(line + 7, load);
+    }
+    if (strncmp(line, "shares ", 7) == 0) {
+        return parse_shares(line + 7, load);
     }
     if (strncmp(line, "param ", 6) == 0) {
         return load->n_params < CTUNE_RUN_MAX_PARAMS &&

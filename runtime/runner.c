@@ -21,7 +21,7 @@ static const size_t MEMORY_LIMIT_BYTES = (size_t)2 << 30;
 
 /* ---- create and destroy ---- */
 
-static ctune_status check_workload(ctune_ctx *ctx, const ctune_run_workload *load) {
+ctune_status ctune_run_workload_check(ctune_ctx *ctx, const ctune_run_workload *load) {
     if (load->n_params < 0 || load->n_params > CTUNE_RUN_MAX_PARAMS || load->n_tensors < 0 ||
         load->n_tensors > CTUNE_RUN_MAX_TENSORS) {
         return ctune_fail(ctx, CTUNE_EUSAGE, "workload: too many parameters or tensors");
@@ -41,17 +41,29 @@ static ctune_status check_workload(ctune_ctx *ctx, const ctune_run_workload *loa
 }
 
 /* An unnamed file for the reference outputs, with its header written. */
-static ctune_status create_state(ctune_ctx *ctx, ctune_runner *runner) {
-    size_t bytes;
-    ctune_run_state header;
-    memset(&header, 0, sizeof header);
-    header.magic = CTUNE_RUN_STATE_MAGIC;
+ctune_status ctune_run_state_create(ctune_ctx *ctx, ctune_runner *runner) {
     int fd = memfd_create("ctune-reference", MFD_CLOEXEC);
     if (fd < 0) {
         fd = open(runner->work_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     }
     runner->state_fd = ctune_run_fd_raise(fd);
+    return ctune_run_state_reset(ctx, runner);
+}
+
+void ctune_run_state_restore(ctune_runner *runner, int fd) {
+    if (runner->state_fd >= 0 && runner->state_fd != fd) {
+        close(runner->state_fd);
+    }
+    runner->state_fd = fd;
+}
+
+ctune_status ctune_run_state_reset(ctune_ctx *ctx, ctune_runner *runner) {
+    size_t bytes;
+    ctune_run_state header;
+    memset(&header, 0, sizeof header);
+    header.magic = CTUNE_RUN_STATE_MAGIC;
     bool is_ok = runner->state_fd >= 0 && ctune_run_state_bytes(&runner->load, &bytes) &&
+                 ftruncate(runner->state_fd, 0) == 0 &&
                  ftruncate(runner->state_fd, (off_t)bytes) == 0 &&
                  pwrite(runner->state_fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
     return is_ok
@@ -78,7 +90,7 @@ static bool copy_settings(ctune_runner *runner, const char *runner_path, const c
     return is_ok;
 }
 
-static void set_defaults(ctune_run_workload *load) {
+void ctune_run_workload_default(ctune_run_workload *load) {
     load->time_limit_s = load->time_limit_s > 0 ? load->time_limit_s : TIME_LIMIT_S;
     load->min_sample_ns = load->min_sample_ns > 0 ? load->min_sample_ns : MIN_SAMPLE_NS;
     load->memory_limit_bytes =
@@ -102,7 +114,7 @@ static void choose_cpus(ctune_runner *runner) {
 ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runner_path, const char *work_dir,
                                  const ctune_run_compiler *compiler,
                                  const ctune_run_workload *workload, ctune_runner **out) {
-    ctune_status status = check_workload(ctx, workload);
+    ctune_status status = ctune_run_workload_check(ctx, workload);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -112,9 +124,9 @@ ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runner_path, const 
     }
     runner->state_fd = -1;
     runner->load = *workload;
-    set_defaults(&runner->load);
+    ctune_run_workload_default(&runner->load);
     status = copy_settings(runner, runner_path, work_dir, compiler)
-                 ? create_state(ctx, runner)
+                 ? ctune_run_state_create(ctx, runner)
                  : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (status != CTUNE_OK) {
         ctune_runner_destroy(runner);
@@ -182,7 +194,7 @@ void ctune_runner_destroy(ctune_runner *runner) {
 
 /* ---- the queue of batches ---- */
 
-static void link_batch(ctune_runner *runner, run_batch *batch) {
+void ctune_run_batch_link(ctune_runner *runner, run_batch *batch) {
     run_batch **end = &runner->oldest;
     while (*end != NULL) {
         end = &(*end)->next;
@@ -190,7 +202,7 @@ static void link_batch(ctune_runner *runner, run_batch *batch) {
     *end = batch;
 }
 
-static void unlink_batch(ctune_runner *runner, run_batch *batch) {
+void ctune_run_batch_unlink(ctune_runner *runner, run_batch *batch) {
     for (run_batch **at = &runner->oldest; *at != NULL; at = &(*at)->next) {
         if (*at == batch) {
             *at = batch->next;
@@ -200,7 +212,8 @@ static void unlink_batch(ctune_runner *runner, run_batch *batch) {
     }
 }
 
-static void set_failure(ctune_run_result *result, ctune_run_outcome outcome, const char *detail) {
+void ctune_run_result_fail(ctune_run_result *result, ctune_run_outcome outcome,
+                           const char *detail) {
     memset(result, 0, sizeof *result);
     result->outcome = outcome;
     snprintf(result->detail, sizeof result->detail, "%s", detail);
@@ -214,10 +227,8 @@ static void fail_job(run_job *job, ctune_run_result *results, const ctune_run_re
     ctune_run_job_remove_files(job);
 }
 
-/* Waits until some job of the batch is built; failed ones are split or get their results. NULL: all
- * are done. */
-static ctune_status next_built(ctune_ctx *ctx, ctune_runner *runner, run_batch *batch,
-                               ctune_run_result *results, run_job **built) {
+ctune_status ctune_run_next_built(ctune_ctx *ctx, ctune_runner *runner, run_batch *batch,
+                                  ctune_run_result *results, run_job **built) {
     *built = NULL;
     for (;;) {
         bool is_waiting = false;
@@ -227,7 +238,7 @@ static ctune_status next_built(ctune_ctx *ctx, ctune_runner *runner, run_batch *
                 ctune_run_job_split(runner, batch, job);
             } else if (job->state == RUN_JOB_FAILED) {
                 ctune_run_result why;
-                set_failure(&why, CTUNE_RUN_COMPILE, job->message);
+                ctune_run_result_fail(&why, CTUNE_RUN_COMPILE, job->message);
                 fail_job(job, results, &why);
             } else if (job->state == RUN_JOB_BUILT) {
                 *built = job;
@@ -364,7 +375,7 @@ ctune_status ctune_runner_submit(ctune_ctx *ctx, ctune_runner *runner, const cha
     if (batch == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    link_batch(runner, batch);
+    ctune_run_batch_link(runner, batch);
     return ctune_run_jobs_start(ctx, runner);
 }
 
@@ -376,14 +387,14 @@ ctune_status ctune_runner_collect(ctune_ctx *ctx, ctune_runner *runner, double b
                           batch == NULL ? "nothing in flight" : "another batch size");
     }
     run_job *job;
-    ctune_status status = next_built(ctx, runner, batch, results, &job);
+    ctune_status status = ctune_run_next_built(ctx, runner, batch, results, &job);
     while (status == CTUNE_OK && job != NULL) {
         status = measure_job(ctx, runner, job, &best_ns, results);
         if (status == CTUNE_OK) {
-            status = next_built(ctx, runner, batch, results, &job);
+            status = ctune_run_next_built(ctx, runner, batch, results, &job);
         }
     }
-    unlink_batch(runner, batch);
+    ctune_run_batch_unlink(runner, batch);
     ctune_run_batch_destroy(batch);
     return status == CTUNE_OK ? ctune_run_jobs_start(ctx, runner) : status;
 }
@@ -416,23 +427,29 @@ static ctune_status run_original(ctune_ctx *ctx, ctune_runner *runner, ctune_run
                : ctune_fail(ctx, CTUNE_EBUG, "runner said: %.200s", line);
 }
 
-ctune_status ctune_runner_baseline(ctune_ctx *ctx, ctune_runner *runner, const char *prelude,
+ctune_status ctune_runner_original(ctune_ctx *ctx, ctune_runner *runner, const char *prelude,
                                    const char *unit, const char *name, ctune_run_result *result) {
     if (runner->original != NULL) {
-        return ctune_fail(ctx, CTUNE_EUSAGE, "baseline: given twice");
+        return ctune_fail(ctx, CTUNE_EUSAGE, "the original: given twice");
     }
     run_batch *batch = ctune_run_batch_create(runner, prelude, &unit, &name, 1, 1);
     if (batch == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     runner->original = batch; /* job id 0 */
-    link_batch(runner, batch);
+    ctune_run_batch_link(runner, batch);
     run_job *job;
     memset(result, 0, sizeof *result);
-    ctune_status status = next_built(ctx, runner, batch, result, &job);
-    unlink_batch(runner, batch);
-    if (status != CTUNE_OK || job == NULL) {
-        return status; /* result has the compiler's message */
+    ctune_status status = ctune_run_next_built(ctx, runner, batch, result, &job);
+    ctune_run_batch_unlink(runner, batch);
+    return status; /* without a job result has the compiler's message */
+}
+
+ctune_status ctune_runner_baseline(ctune_ctx *ctx, ctune_runner *runner, const char *prelude,
+                                   const char *unit, const char *name, ctune_run_result *result) {
+    ctune_status status = ctune_runner_original(ctx, runner, prelude, unit, name, result);
+    if (status != CTUNE_OK || result->outcome != CTUNE_RUN_OK) {
+        return status;
     }
     status = run_original(ctx, runner, result);
     bool has_divided =
@@ -456,7 +473,7 @@ static ctune_status build_finalists(ctune_ctx *ctx, ctune_runner *runner, run_ba
                                     finalist *finalists, ctune_run_result *results) {
     for (;;) {
         run_job *job;
-        ctune_status status = next_built(ctx, runner, batch, results, &job);
+        ctune_status status = ctune_run_next_built(ctx, runner, batch, results, &job);
         if (status != CTUNE_OK || job == NULL) {
             return status;
         }
@@ -588,7 +605,7 @@ ctune_status ctune_runner_final(ctune_ctx *ctx, ctune_runner *runner, const char
     batch->next = runner->oldest; /* before what is in flight */
     runner->oldest = batch;
     ctune_status status = measure_finalists(ctx, runner, batch, rounds, results);
-    unlink_batch(runner, batch);
+    ctune_run_batch_unlink(runner, batch);
     ctune_run_batch_destroy(batch);
     return status;
 }

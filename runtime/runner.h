@@ -27,7 +27,25 @@ typedef struct ctune_run_tensor {
     int64_t extent[CTUNE_RUN_MAX_RANK];
     int64_t n_elems; /* product of extents; 0 for temporaries (NULL is passed) */
     bool is_written; /* compared after each run, restored before it */
+    /* It overlaps another one of the same element type: 1 + that one's index, 0 = no. It begins
+     * `shared_at` elements behind the other's start and lies inside it; what is in `is_written` and
+     * the inputs are the other's. */
+    int shares;
+    int64_t shared_at;
 } ctune_run_tensor;
+
+/* id, word, what inputs hold besides moderate numbers. */
+#define CTUNE_RUN_DATA_TABLE(X)                                                                    \
+    X(NORMAL, "normal", "positive numbers around 1, small integers")                               \
+    X(SIGNED, "signed", "numbers of both signs and of all magnitudes, -0 and subnormal ones too")  \
+    X(HOSTILE, "hostile", "NaN and infinities, too")
+
+typedef enum ctune_run_data {
+#define X(id, word, help) CTUNE_RUN_DATA_##id,
+    CTUNE_RUN_DATA_TABLE(X)
+#undef X
+        CTUNE_N_RUN_DATA
+} ctune_run_data;
 
 typedef struct ctune_run_workload {
     int n_params;
@@ -35,6 +53,9 @@ typedef struct ctune_run_workload {
     int n_tensors;
     ctune_run_tensor tensor[CTUNE_RUN_MAX_TENSORS];
     uint64_t seed;
+    ctune_run_data data;   /* of floating-point tensors */
+    bool has_extreme_ints; /* integer tensors hold the extreme values of their type, too */
+    bool is_odd;           /* tensors begin at addresses that are multiples of their element only */
     /* Verification: bitwise when bound_terms == 0 (NaN equals NaN); else |x - y| <= bound_terms *
      * eps * scale, the forward error bound of a reordered reduction of bound_terms terms, scale =
      * max(|x|, |y|, largest |input| product seen): Higham, Accuracy and Stability, (3.5): gamma_n =
@@ -123,5 +144,29 @@ CTUNE_MUST_USE ctune_status ctune_runner_final(ctune_ctx *ctx, ctune_runner *run
                                                const char *prelude, const char *const *units,
                                                const char *const *names, int n, int rounds,
                                                ctune_run_result *results);
+
+/*
+ * Verification without timing: candidates against the original under other workloads (sizes, data,
+ * places of the tensors) than the runner's own, which stay what they are. The original must have
+ * been given (baseline, or ctune_runner_original, which only compiles it). Each unit is compiled by
+ * itself, so that units may be whole files; nothing may be in flight.
+ *
+ * loads       [n_loads], of as many parameters and tensors as the runner's
+ * originals   [n_loads]: OK, or why the original cannot be run there (then nothing is compared)
+ * results     [n_loads * n], by load. OK: same outputs; DECLINED: same outputs, but by what the
+ *             candidate falls back on, with the number it returned in n_samples (nothing written
+ *             by a candidate without fallback); WRONG, CRASH, TIMEOUT, COMPILE, ...: detail
+ */
+CTUNE_MUST_USE ctune_status ctune_runner_verify(ctune_ctx *ctx, ctune_runner *runner,
+                                                const char *prelude, const char *const *units,
+                                                const char *const *names, int n,
+                                                const ctune_run_workload *loads, int n_loads,
+                                                ctune_run_result *originals,
+                                                ctune_run_result *results);
+/* Compiles the original and runs nothing: COMPILE in result when it does not compile. In place of
+ * ctune_runner_baseline. */
+CTUNE_MUST_USE ctune_status ctune_runner_original(ctune_ctx *ctx, ctune_runner *runner,
+                                                  const char *prelude, const char *unit,
+                                                  const char *name, ctune_run_result *result);
 
 #endif

@@ -126,8 +126,12 @@ ctune_status ctune_file_write(ctune_ctx *ctx, const char *path, const char *byte
     ctune_text_printf(&temp, "%s.tmp.%ld", path, (long)getpid());
     ctune_status status = CTUNE_OK;
     struct stat old;
-    mode_t mode = stat(path, &old) == 0 ? old.st_mode & 0777 : 0666;
+    bool is_there = stat(path, &old) == 0;
+    mode_t mode = is_there ? old.st_mode & 0777 : 0666;
     int fd = temp.failed ? -1 : open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    if (fd >= 0 && is_there) {
+        (void)fchmod(fd, mode); /* whatever the umask is; some file systems have no modes */
+    }
     bool ok = fd >= 0 && write_all(fd, bytes, n_bytes) && fsync(fd) == 0;
     int saved = errno;
     if (fd >= 0 && close(fd) != 0 && ok) {

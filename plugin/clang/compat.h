@@ -33,6 +33,17 @@ inline unsigned custom_diag(clang::DiagnosticsEngine &diags,
         static_cast<clang::DiagnosticIDs::Level>(level), "%0");
 }
 
+/* The printer is borrowed. */
+inline void create_diagnostics(clang::CompilerInstance &instance, clang::CompilerInstance &parent,
+                               clang::DiagnosticConsumer *printer) {
+#if CLANG_VERSION_MAJOR >= 20
+    instance.createDiagnostics(parent.getVirtualFileSystem(), printer, false);
+#else
+    (void)parent;
+    instance.createDiagnostics(printer, false);
+#endif
+}
+
 /* Empty when there is no such file. */
 inline clang::OptionalFileEntryRef find_file(clang::CompilerInstance &compiler, const char *path) {
     return compiler.getFileManager().getOptionalFileRef(path);

@@ -123,6 +123,16 @@ static std::vector<std::string> invocation_words(const CompilerInstance &compile
     if (compiler.getLangOpts().FastMath) {
         out.push_back("-ffast-math");
     }
+    switch (compiler.getLangOpts().getDefaultFPContractMode()) {
+    case LangOptions::FPM_Off:
+        out.push_back("-ffp-contract=off");
+        break;
+    case LangOptions::FPM_On:
+        out.push_back("-ffp-contract=on");
+        break;
+    default:
+        out.push_back("-ffp-contract=fast");
+    }
     return out;
 }
 
@@ -132,7 +142,8 @@ std::vector<std::string> compile_words(const CompilerInstance &compiler, std::st
         *command = "clang";
         return invocation_words(compiler);
     }
-    *command = words.words[0];
+    char program[PATH_MAX]; /* this one: it is the driver, too */
+    *command = ctune_shim_program_find(0, program, sizeof program) ? program : words.words[0];
     std::vector<std::string> out(words.words + 1, words.words + words.n);
     ctune_shim_words_clear(&words);
     return out;

@@ -8,9 +8,10 @@
  *
  * -E is no action of the plugin's kind: it prints the source as it is.
  */
+#include "plugin/clang/check.h"
 #include "plugin/clang/compile.h"
 #include "plugin/clang/messages.h"
-#include "plugin/gcc/job.h"
+#include "plugin/shim/job.h"
 
 #include <cstring>
 
@@ -112,7 +113,7 @@ class action : public PluginASTAction {
     std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance &compiler,
                                                    llvm::StringRef file) override {
         own->messages = std::make_unique<ctune::messages>(compiler, own->args);
-        bool is_off = own->args.mode == CTUNE_TRANSFORM_OFF;
+        bool is_off = own->args.mode == CTUNE_TRANSFORM_OFF || ctune::is_check();
         Preprocessor &pp = compiler.getPreprocessor();
         pp.AddPragmaHandler(new pragma_handler(*own->messages, is_off));
         if (!is_off && ctune::compile_is_real()) {
@@ -170,7 +171,7 @@ void action::run(CompilerInstance &compiler, const std::string &file) {
     options.report_path = own->args.report;
     static const char self = 0;
     ctune_job_result result;
-    ctune_job_run(&options, &self, &result);
+    ctune_job_run(&options, &self, ctune::check_text, &compiler, &result);
     take(compiler, result);
     ctune_job_clear(&result);
 }

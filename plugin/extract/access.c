@@ -592,6 +592,7 @@ int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, ctune_
     }
     acc->n_cons = b->domain.n;
     acc->cons = cons;
+    acc->is_maybe = b->n_maybe > 0;
     acc->slot = slot;
     acc->offset = ctune_cx_begin(at);
     slot->tensor = tensor;

@@ -128,9 +128,29 @@ typedef struct ctune_acc {
     const ctune_poly *idx[CTUNE_MAX_RANK];
     int n_cons; /* conditions under which it happens */
     const ctune_aff *const *cons;
+    bool is_maybe;      /* and others, which depend on data or stand inside an expression */
     ctune_access *slot; /* where the finished access goes */
     size_t offset;
 } ctune_acc;
+
+/* A subscript of a declared dimension: idx < extent must hold. */
+typedef struct ctune_limit {
+    int acc; /* id in b->accs: where and when */
+    int dim;
+    const ctune_poly *idx;   /* as written, before dimensions are found */
+    const ctune_aff *extent; /* over parameters */
+    bool is_object;          /* of a named array; else the extent is what a parameter promises */
+    const char *name;        /* of the tensor */
+} ctune_limit;
+
+/* Where a parameter's representative sizes come from. */
+typedef enum ctune_size_origin {
+    CTUNE_SIZE_NOMINAL, /* nowhere: 1024, or what sizes.c finds */
+    CTUNE_SIZE_GIVEN,   /* the clause */
+    CTUNE_SIZE_DERIVED, /* made from other parameters' */
+    CTUNE_SIZE_SMALL,   /* nowhere; the loops do more when it is small */
+    CTUNE_SIZE_FITTED   /* an earlier build */
+} ctune_size_origin;
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
@@ -172,13 +192,18 @@ typedef struct ctune_build {
     size_t begin, end; /* the statement in source->clean */
     bool wrapv;        /* -fwrapv: signed overflow wraps */
     bool in_subscript; /* an index is being read: for the words of a refusal */
+    int n_maybe;       /* conditions around the current place that are not in `domain` */
     bool no_assume;    /* while trying: new run-time facts are not allowed */
     ctune_why why;
     struct isl_ctx *isl;
     CTUNE_LIST(ctune_var) vars;
     CTUNE_LIST(ctune_param) params;
     CTUNE_LIST(int)
-    param_of_member; /* [params] 1: read from memory through a pointer or a global */
+    param_of_member;         /* [params] 1: read from memory through a pointer or a global */
+    CTUNE_LIST(int) origins; /* [params] ctune_size_origin */
+    CTUNE_LIST(ctune_limit) limits;
+    int n_fitted; /* parameters of an earlier build of the region, whose sizes hold for this one */
+    const ctune_param *fitted;
     CTUNE_LIST(ctune_mtensor) tensors;
     CTUNE_LIST(ctune_axis) axes;
     CTUNE_LIST(ctune_div) divs;
@@ -230,6 +255,10 @@ bool ctune_facts_has(ctune_build *b, int n_cons, const ctune_aff *const *cons,
 /* In the current domain. */
 bool ctune_facts_require_here(ctune_build *b, const ctune_aff *aff);
 int64_t ctune_build_size(ctune_build *b, int param); /* first representative value */
+/* The largest value of form (axes, divs) over cons when the parameters have the given values. 1:
+ * *max is set; 0: there is no point; -1: not known. */
+int ctune_facts_reach(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                      const ctune_aff *form, const int64_t *sizes, int64_t *max);
 
 /* ---- affine.c -------------------------------------------------------------------------------- */
 typedef struct ctune_int {  /* an integer expression as mathematics */
@@ -274,6 +303,14 @@ int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64
 /* The clauses sizes(...) and assume(...). */
 bool ctune_clauses_apply(ctune_build *b);
 bool ctune_clauses_check(ctune_build *b);
+
+/* ---- sizes.c --------------------------------------------------------------------------------- */
+/* Fill b->limits; before ctune_delinearise, which forgets what was declared. */
+bool ctune_limits_note(ctune_build *b);
+/* Give parameters without a clause sizes at which no declared extent is left: into b->params, which
+ * are the region's. is_other: some differ from what the build went by, so that it is to be made
+ * again. false: refused, or the user's own sizes are too large. */
+bool ctune_sizes_fit(ctune_build *b, ctune_region *region, bool *is_other);
 
 /* ---- access.c -------------------------------------------------------------------------------- */
 bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out);

@@ -238,9 +238,11 @@ static ctune_expr *get_binary(ctune_build *b, CXCursor cursor, ctune_type type) 
             bool is_logic = kind == CXBinaryOperator_LAnd || kind == CXBinaryOperator_LOr;
             ctune_expr *x =
                 is_logic ? ctune_expr_condition(b, kids.at[0]) : ctune_expr_get(b, kids.at[0]);
+            b->n_maybe += is_logic;
             ctune_expr *y = x == NULL  ? NULL
                             : is_logic ? ctune_expr_condition(b, kids.at[1])
                                        : ctune_expr_get(b, kids.at[1]);
+            b->n_maybe -= is_logic;
             return y == NULL ? NULL : ctune_expr_new(b, table[i].op, type, 2, x, y);
         }
     }
@@ -316,8 +318,10 @@ static ctune_expr *get_select(ctune_build *b, CXCursor cursor, ctune_type type) 
         return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "an incomplete conditional");
     }
     ctune_expr *c = ctune_expr_condition(b, kids.at[0]);
+    b->n_maybe++;
     ctune_expr *x = c != NULL ? ctune_expr_cast(b, ctune_expr_get(b, kids.at[1]), type) : NULL;
     ctune_expr *y = x != NULL ? ctune_expr_cast(b, ctune_expr_get(b, kids.at[2]), type) : NULL;
+    b->n_maybe--;
     return y != NULL ? ctune_expr_new(b, CTUNE_OP_SELECT, type, 3, c, x, y) : NULL;
 }
 

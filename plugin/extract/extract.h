@@ -7,11 +7,29 @@
 #include "plugin/pragma/pragma.h"
 #include "search/te/te.h"
 
+/* An argument of a function with a region in it. */
+typedef struct ctune_unit_arg {
+    const char *name;
+    ctune_type type; /* of an arithmetic one; CTUNE_N_TYPES: something else */
+    bool is_pointer; /* pointer or array */
+} ctune_unit_arg;
+
+/* What a caller needs to know about the function around a region. */
+typedef struct ctune_unit_function {
+    int n_args;
+    const ctune_unit_arg *args;
+    int n_locals;
+    const char *const *locals; /* names that are declared in its body */
+    ctune_type returns;        /* CTUNE_N_TYPES: nothing, or nothing arithmetic */
+    const char *obstacle;      /* why it cannot be called by itself, words; NULL: it can be */
+} ctune_unit_function;
+
 /* One annotated statement. Offsets are bytes in the file's text. */
 typedef struct ctune_unit_region {
     ctune_pragma pragma;
     ctune_region *region;            /* NULL when refused (diagnostic sent) or off */
     const char *function;            /* enclosing function's name */
+    ctune_unit_function caller;      /* valid when region is there */
     size_t pragma_begin, pragma_end; /* the whole pragma line(s), without the final newline */
     size_t statement_begin,
         statement_end;  /* the annotated statement, end exclusive (its ; or } included) */

@@ -13,6 +13,7 @@
 #include <isl/aff.h>
 #include <isl/constraint.h>
 #include <isl/ctx.h>
+#include <isl/ilp.h>
 #include <isl/local_space.h>
 #include <isl/options.h>
 #include <isl/point.h>
@@ -264,6 +265,29 @@ bool ctune_facts_require(ctune_build *b, int n_cons, const ctune_aff *const *con
         return false;
     }
     return add_facts(b, &facts) && ctune_facts_has(b, n_cons, cons, aff);
+}
+
+int ctune_facts_reach(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                      const ctune_aff *form, const int64_t *sizes, int64_t *max) {
+    budget_start(b);
+    isl_set *set = isl_set_universe(isl_space_set_alloc(b->isl, 0, (unsigned)n_dims(b)));
+    for (int p = 0; p < b->params.n; p++) {
+        set = bound_dim(b, set, p, sizes[p], sizes[p]);
+    }
+    for (int i = 0; i < n_cons; i++) {
+        set = restrict_to(b, set, cons[i]);
+    }
+    isl_bool empty = isl_set_is_empty(set);
+    int found = empty == isl_bool_true ? 0 : -1;
+    if (empty == isl_bool_false) {
+        isl_local_space *space = isl_local_space_from_space(isl_set_get_space(set));
+        isl_aff *aff = to_isl(b, space, form);
+        isl_local_space_free(space);
+        found = value_of(isl_set_max_val(set, aff), max) ? 1 : -1;
+        isl_aff_free(aff);
+    }
+    isl_set_free(set);
+    return is_overspent(b) ? -1 : found;
 }
 
 bool ctune_facts_require_here(ctune_build *b, const ctune_aff *aff) {

@@ -25,6 +25,18 @@ static bool is_named(const ctune_param *param, const char *name) {
            strcmp(name, last_component(param->c_text)) == 0;
 }
 
+/* Of an earlier build. */
+static bool take_fitted(const ctune_build *b, ctune_param *param) {
+    for (int i = 0; i < b->n_fitted; i++) {
+        if (strcmp(b->fitted[i].c_text, param->c_text) == 0) {
+            param->n_sizes = 1;
+            param->sizes[0] = b->fitted[i].sizes[0];
+            return true;
+        }
+    }
+    return false;
+}
+
 static void take_sizes(ctune_build *b, ctune_param *param) {
     for (int i = 0; i < b->pragma->n_sizes; i++) {
         const ctune_pragma_size *size = &b->pragma->sizes[i];
@@ -48,17 +60,23 @@ int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64
         return -1;
     }
     take_sizes(b, &param);
-    if (param.n_sizes == 0 && size != 0) {
+    ctune_size_origin from = param.n_sizes > 0 ? CTUNE_SIZE_GIVEN : CTUNE_SIZE_NOMINAL;
+    if (from == CTUNE_SIZE_NOMINAL && size != 0) {
+        from = CTUNE_SIZE_DERIVED;
         param.n_sizes = 1;
         param.sizes[0] = size;
+    } else if (from == CTUNE_SIZE_NOMINAL && take_fitted(b, &param)) {
+        from = CTUNE_SIZE_FITTED;
     }
     ctune_param *slot = CTUNE_PUSH(b, b->params);
     int *memory = CTUNE_PUSH(b, b->param_of_member);
-    if (slot == NULL || memory == NULL) {
+    int *origin = CTUNE_PUSH(b, b->origins);
+    if (slot == NULL || memory == NULL || origin == NULL) {
         return -1;
     }
     *slot = param;
     *memory = is_memory;
+    *origin = (int)from;
     return b->params.n - 1;
 }
 

@@ -141,9 +141,11 @@ static bool build_guard(ctune_build *b, CXCursor cursor, CXCursor cond, const CX
     }
     node->parent = b->at;
     node->guard = ctune_expr_condition(b, cond);
-    return node->guard != NULL && build_branch(b, node, *then, false, 0, NULL) &&
-           (otherwise == NULL || build_branch(b, node, *otherwise, true, 0, NULL)) &&
-           finish_guard(b, node, cursor);
+    b->n_maybe++;
+    bool ok = node->guard != NULL && build_branch(b, node, *then, false, 0, NULL) &&
+              (otherwise == NULL || build_branch(b, node, *otherwise, true, 0, NULL));
+    b->n_maybe--;
+    return ok && finish_guard(b, node, cursor);
 }
 
 /* Is the condition affine without new run-time facts? Leaves no refusal behind. */

@@ -7,6 +7,8 @@
  */
 #include "plugin/extract/unit.h"
 
+#include "plugin/extract/function.h"
+
 #include "runtime/text.h"
 
 #include <isl/ctx.h>
@@ -27,6 +29,8 @@ typedef struct extraction {
     ctune_parsed parsed;
     CTUNE_LIST(occurrence) found;
     bool has_usage_error;
+    int n_reserved; /* of ctune_region */
+    const char *const *reserved;
 } extraction;
 
 static void send(extraction *x, ctune_severity severity, size_t at, const char *code,
@@ -126,7 +130,7 @@ static bool build(ctune_build *b) {
     b->root = ctune_mnode_new(b, CTUNE_M_LOOP);
     b->at = b->root;
     return b->root != NULL && ctune_vars_scan(b) && ctune_clauses_apply(b) &&
-           ctune_statement_build(b, b->statement) && ctune_delinearise(b) &&
+           ctune_statement_build(b, b->statement) && ctune_limits_note(b) && ctune_delinearise(b) &&
            ctune_scalars_place(b) && ctune_aliases_mark(b) && ctune_clauses_check(b);
 }
 
@@ -146,46 +150,76 @@ static ctune_status report(extraction *x, ctune_build *b, size_t word) {
     return CTUNE_OK;
 }
 
-static ctune_status build_region(extraction *x, const ctune_match *m, const occurrence *o,
-                                 const char *name, ctune_unit_region *out) {
-    ctune_build b = {.ctx = x->ctx,
-                     .source = &x->source,
-                     .pragma = &out->pragma,
-                     .unit = x->parsed.unit,
-                     .function = m->function,
-                     .statement = m->statement,
-                     .begin = ctune_cx_begin(m->statement),
-                     .end = m->end,
-                     .wrapv = x->parsed.wrapv,
-                     .has_fast_math = x->parsed.has_fast_math};
-    b.arena = ctune_arena_create(x->ctx);
-    b.isl = isl_ctx_alloc();
-    if (b.arena == NULL || b.isl == NULL) {
-        ctune_arena_destroy(b.arena);
-        isl_ctx_free(b.isl);
-        return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
-    }
-    isl_options_set_on_error(b.isl, ISL_ON_ERROR_CONTINUE);
-    ctune_status status = CTUNE_OK;
-    ctune_region *region = NULL;
+/* One build of the region. is_other: it found other sizes than it went by; *region is set, too. */
+static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *o, const char *name,
+                               ctune_region **region, bool *is_other) {
     int line, col;
     ctune_source_place(&x->source, o->begin, &line, &col);
-    if (!build(&b) || !ctune_macros_guard(&x->parsed, &b)) {
-        status = report(x, &b, o->word);
-    } else {
-        status = ctune_assemble(&b, name, line, &region);
+    *is_other = false;
+    if (!build(b) || !ctune_macros_guard(&x->parsed, b)) {
+        return CTUNE_EREFUSED;
+    }
+    ctune_status status = ctune_assemble(b, name, line, region);
+    if (status == CTUNE_OK && b->n_fitted == 0 && !ctune_sizes_fit(b, *region, is_other)) {
+        status = CTUNE_EREFUSED;
+    }
+    if (status != CTUNE_OK) {
+        *region = NULL;
+    }
+    return status;
+}
+
+static ctune_status build_region(extraction *x, const ctune_match *m, const occurrence *o,
+                                 const char *name, ctune_unit_region *out) {
+    const ctune_param *fitted = NULL;
+    ctune_arena *first = NULL; /* owner of fitted */
+    int n_fitted = 0;
+    ctune_status status = CTUNE_OK;
+    for (bool again = true; again;) {
+        ctune_build b = {.ctx = x->ctx,
+                         .source = &x->source,
+                         .pragma = &out->pragma,
+                         .unit = x->parsed.unit,
+                         .function = m->function,
+                         .statement = m->statement,
+                         .begin = ctune_cx_begin(m->statement),
+                         .end = m->end,
+                         .wrapv = x->parsed.wrapv,
+                         .has_fast_math = x->parsed.has_fast_math,
+                         .n_fitted = n_fitted,
+                         .fitted = fitted};
+        b.arena = ctune_arena_create(x->ctx);
+        b.isl = isl_ctx_alloc();
+        if (b.arena == NULL || b.isl == NULL) {
+            ctune_arena_destroy(b.arena);
+            isl_ctx_free(b.isl);
+            status = ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
+            break;
+        }
+        isl_options_set_on_error(b.isl, ISL_ON_ERROR_CONTINUE);
+        ctune_region *region = NULL;
+        status = build_once(x, &b, o, name, &region, &again);
         if (status == CTUNE_EREFUSED || status == CTUNE_EUSAGE) {
             status = report(x, &b, o->word);
-            region = NULL;
-        } else if (status != CTUNE_OK) {
-            region = NULL;
         }
+        again = again && region != NULL;
+        if (again) {
+            first = b.arena;
+            fitted = b.params.at;
+            n_fitted = b.params.n;
+        } else {
+            out->region = region;
+            if (region == NULL) {
+                ctune_arena_destroy(b.arena);
+            } else {
+                region->n_reserved = x->n_reserved;
+                region->reserved = x->reserved;
+            }
+        }
+        isl_ctx_free(b.isl);
     }
-    out->region = region;
-    if (region == NULL) {
-        ctune_arena_destroy(b.arena);
-    }
-    isl_ctx_free(b.isl);
+    ctune_arena_destroy(first);
+    ctune_function_describe(x->arena, m->function, &out->caller);
     return status;
 }
 
@@ -309,7 +343,10 @@ static ctune_status extract_all(extraction *x, int n_flags, const char *const *f
         return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
     }
     x->unit->regions = CTUNE_NEW_ARRAY(x->arena, ctune_unit_region, x->found.n + 1);
-    if (x->unit->regions == NULL) {
+    bool ok = x->unit->regions != NULL &&
+              (x->found.n == 0 ||
+               ctune_reserved_collect(&x->parsed, n_flags, flags, &x->reserved, &x->n_reserved));
+    if (!ok) {
         return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
     }
     for (int i = 0; i < x->found.n && status == CTUNE_OK; i++) {

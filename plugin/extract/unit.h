@@ -49,6 +49,11 @@ typedef struct ctune_match {
 bool ctune_match_find(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_end,
                       ctune_match *out);
 
+/* Identifiers that code in this file must not declare (te.h, ctune_region.reserved), in the arena.
+ * false: no memory. */
+bool ctune_reserved_collect(const ctune_parsed *parsed, int n_flags, const char *const *flags,
+                            const char *const **out, int *n_out);
+
 /* Facts about the macros used in the region. */
 bool ctune_macros_guard(ctune_parsed *parsed, ctune_build *b);
 

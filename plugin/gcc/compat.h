@@ -12,8 +12,8 @@
 #define CTUNE_PLUGIN_GCC_COMPAT_H
 
 /* before GCC's, which make macros of words like warn_unused_result */
-#include "plugin/gcc/job.h"
 #include "plugin/gcc/text.h"
+#include "plugin/shim/job.h"
 #include "plugin/shim/shim.h"
 
 #include "gcc-plugin.h"

@@ -12,6 +12,7 @@
  */
 #include "plugin/gcc/compat.h"
 
+#include "plugin/gcc/check.h"
 #include "plugin/gcc/input.h"
 #include "plugin/gcc/report.h"
 
@@ -26,6 +27,7 @@ static struct {
     ctune_gcc_input input;
     ctune_job_result result;
     ctune_shim_words words; /* [0] the driver */
+    char driver[4096];      /* its path, "" = unknown */
     ctune_gcc_later later;
 } self;
 
@@ -63,6 +65,7 @@ static void read_words(void) {
     }
     if (ctune_shim_words_read((int)getppid(), &self.words) &&
         strcmp(self.words.words[0], driver) == 0) {
+        (void)ctune_shim_program_find((int)getppid(), self.driver, sizeof self.driver);
         return;
     }
     ctune_shim_words_clear(&self.words);
@@ -95,14 +98,15 @@ static void transform(void) {
     memset(&options, 0, sizeof options);
     options.file = self.input.text.is_stdin ? "-" : self.input.file;
     options.text = self.input.text.text;
-    options.command = self.words.words[0];
+    options.command = self.driver[0] != '\0' ? self.driver : self.words.words[0];
     options.n_words = self.words.n - 1;
     options.words = (const char *const *)self.words.words + 1;
     options.mode = self.args.mode;
     options.lock_path = self.args.lock;
     options.report_path = self.args.report;
     options.is_build = true;
-    ctune_job_run(&options, (const void *)&plugin_is_GPL_compatible, &self.result);
+    ctune_job_run(&options, (const void *)&plugin_is_GPL_compatible, ctune_gcc_check, &self.words,
+                  &self.result);
 }
 
 static bool has_work(void) {
@@ -130,7 +134,7 @@ static void work(void) {
     if (!self.result.is_changed) {
         ctune_gcc_input_keep(&self.input, failure, size);
     }
-    if (self.input.alias != NULL || self.result.lock_path != NULL) {
+    if (!self.result.is_check && (self.input.alias != NULL || self.result.lock_path != NULL)) {
         ctune_gcc_input_add_deps(&self.input, self.result.lock_path);
     }
 }
@@ -156,10 +160,15 @@ static void start_file(void *, void *) {
     if (self.input.alias != NULL) {
         ctune_gcc_input_restore_name(&self.input);
     }
+    if (self.result.is_check) {
+        ctune_gcc_check_start();
+    }
     if (self.result.failure[0] != '\0') {
         ctune_gcc_report_failure(self.result.failure);
     }
-    ctune_gcc_report_messages(&self.result, &self.args, &self.later);
+    if (!self.result.is_check) {
+        ctune_gcc_report_messages(&self.result, &self.args, &self.later);
+    }
     ctune_gcc_text_clear(&self.input.text);
     if (!flag_preprocess_only) {
         cpp_register_pragma(parse_in, NULL, "tune", handle_pragma, false);

@@ -5,6 +5,7 @@
 
 #include "search/engine/engine.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Expected gains below this (log2) are not worth other code: the model's errors are larger. */
@@ -22,22 +23,6 @@ void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row) {
     ctune_feature_get(nest, &f->target, f->groups, row);
 }
 
-static ctune_status choose_rounding(ctune_ctx *ctx, const ctune_source *source,
-                                    ctune_program *program) {
-    ctune_contraction contraction;
-    ctune_status status = ctune_contraction_get(ctx, source, program->region, &contraction);
-    if (status == CTUNE_OK && contraction == CTUNE_CONTRACTS_SOME) {
-        status = ctune_fail(ctx, CTUNE_EREFUSED,
-                            "region %s: the compiler fuses some products with sums and rounds "
-                            "others: only measuring (`ctune tune`) can tell which",
-                            program->region->name);
-    }
-    if (status == CTUNE_OK) {
-        ctune_program_set_rounding(program, contraction == CTUNE_CONTRACTS_NEVER);
-    }
-    return status;
-}
-
 static ctune_status choose(ctune_ctx *ctx, const ctune_forest *forest, const ctune_source *source,
                            const ctune_space *space, ctune_point *point, double *gain) {
     ctune_model model;
@@ -53,6 +38,23 @@ static ctune_status choose(ctune_ctx *ctx, const ctune_forest *forest, const ctu
     return ctune_engine_predict(ctx, space, &source->machine, &options, point, gain);
 }
 
+static void report_contraction(ctune_ctx *ctx, const ctune_region *region,
+                               const ctune_rounding *rounding) {
+    char text[400];
+    snprintf(text, sizeof text,
+             "%s: results are identical but for contraction, which the compiler decides copy by "
+             "copy (%s)",
+             region->name, rounding->evidence);
+    ctune_diag_send(ctx,
+                    &(ctune_diag){.severity = CTUNE_REMARK,
+                                  .file = region->file,
+                                  .line = region->line,
+                                  .code = "contraction",
+                                  .text = text,
+                                  .hint = "-ffp-contract=off makes them equal; `strict` in the "
+                                          "pragma keeps the original"});
+}
+
 ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_source *source,
                                     ctune_program *program, ctune_text *schedule) {
     ctune_space *space = NULL;
@@ -60,7 +62,8 @@ ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_sour
     double gain = 0;
     ctune_space_options options = source->space;
     options.openmp = options.openmp && !program->region->serial;
-    ctune_status status = choose_rounding(ctx, source, program);
+    ctune_rounding rounding;
+    ctune_status status = ctune_rounding_choose(ctx, source, program, &rounding);
     if (status == CTUNE_OK) {
         status = ctune_space_create(ctx, program, &options, &space);
     }
@@ -69,6 +72,9 @@ ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_sour
     }
     if (status == CTUNE_OK && gain >= MIN_GAIN_LOG2) {
         status = ctune_space_schedule_print(ctx, space, &point, schedule);
+        if (rounding.contraction == CTUNE_CONTRACTS_SOME) {
+            report_contraction(ctx, program->region, &rounding);
+        }
     }
     if (space != NULL) {
         ctune_space_destroy(space);

@@ -9,7 +9,7 @@
 
 #include "plugin/record/record.h"
 #include "plugin/rewrite/rewrite.h"
-#include "plugin/transform/source.h"
+#include "plugin/source/source.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -5,7 +5,10 @@
 #ifndef CTUNE_PLUGIN_RECORD_HOOK_H
 #define CTUNE_PLUGIN_RECORD_HOOK_H
 
-#include "plugin/transform/transform.h"
+#include "runtime/base.h"
+
+struct ctune_source;
+struct ctune_text;
 
 /* For ctune_transform_options.record; user is not used. */
 ctune_status ctune_record_hook(ctune_ctx *ctx, void *user, const struct ctune_source *source,

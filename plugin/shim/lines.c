@@ -92,6 +92,41 @@ static void put_generated(joiner *j, const char *line, size_t n) {
     j->is_spliced = is_spliced;
 }
 
+/* `#pragma X` in front of which there are blanks (ours; those of the prelude begin a line). Returns
+ * the offset of X, 0: it is something else. */
+static size_t pragma_size(const char *line, size_t n) {
+    static const char word[] = "pragma";
+    size_t i = 0;
+    while (i < n && (line[i] == ' ' || line[i] == '\t')) {
+        i++;
+    }
+    if (i == 0 || i == n || line[i] != '#') {
+        return 0;
+    }
+    for (i++; i < n && (line[i] == ' ' || line[i] == '\t'); i++) {
+    }
+    if (n - i <= sizeof word || memcmp(line + i, word, sizeof word - 1) != 0) {
+        return 0;
+    }
+    i += sizeof word - 1;
+    return line[i] == ' ' || line[i] == '\t' ? i + 1 : 0;
+}
+
+/* As an operator it may stand on the joined line. */
+static void put_pragma(joiner *j, const char *text, size_t n) {
+    if (!j->is_run && !j->is_placed) {
+        put(j, j->directive, j->n_directive);
+        put(j, "\n", 1);
+    }
+    put(j, j->is_run ? " _Pragma(\"" : "_Pragma(\"", j->is_run ? 10 : 9);
+    for (size_t i = 0; i < n; i++) {
+        put(j, "\\", text[i] == '"' || text[i] == '\\');
+        put(j, text + i, 1);
+    }
+    put(j, "\")", 2);
+    j->is_run = true;
+}
+
 static void put_directive(joiner *j, const char *line, size_t n) {
     end_run(j);
     put(j, line, n);
@@ -135,6 +170,10 @@ static void put_line(joiner *j, const char *line, size_t n, const char *end) {
     } else if (has(line, n, "/* ctune:end ") || has(line, n, "/* ctune:prelude end */")) {
         put_users(j, line, n, has_newline);
         j->is_ours = j->is_original = false;
+    } else if (!j->is_spliced && j->directive != NULL && n_bare > 0 && line[n_bare - 1] != '\\' &&
+               pragma_size(line, n_bare) > 0) {
+        size_t begin = pragma_size(line, n_bare);
+        put_pragma(j, line + begin, n_bare - begin);
     } else if (n_bare > 0 && line[0] == '#' && !j->is_spliced) {
         put_directive(j, line, n_bare);
     } else {
@@ -154,7 +193,8 @@ static bool room_for(const char *text, size_t n_text, size_t *room) {
         p += n + 1;
     }
     size_t extra;
-    return !__builtin_mul_overflow(n_lines, longest + 3, &extra) &&
+    return !__builtin_mul_overflow(n_lines, longest + 16, &extra) &&
+           !__builtin_add_overflow(extra, n_text, &extra) && /* and every byte escaped */
            !__builtin_add_overflow(extra, n_text + 1, room);
 }
 

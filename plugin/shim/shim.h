@@ -41,6 +41,9 @@ typedef struct ctune_shim_words {
 
 /* Of process `pid` (0: this one), from /proc; @files are expanded. false: not to be had. */
 bool ctune_shim_words_read(int pid, ctune_shim_words *out);
+/* Path of the program that process `pid` (0: this one) runs: what a compile may start again without
+ * asking PATH. false: not to be had. */
+bool ctune_shim_program_find(int pid, char *out, size_t size);
 /* From text as GCC keeps it in COLLECT_GCC_OPTIONS: 'a' 'b c' 'it'\''s'. [0] is set to name. */
 bool ctune_shim_words_parse(const char *name, const char *quoted, ctune_shim_words *out);
 void ctune_shim_words_clear(ctune_shim_words *words);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_BYTES = 16 << 20, MAX_DEPTH = 8 };
 
@@ -117,6 +118,14 @@ bool ctune_shim_words_read(int pid, ctune_shim_words *out) {
         ctune_shim_words_clear(out);
     }
     return ok;
+}
+
+bool ctune_shim_program_find(int pid, char *out, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, pid > 0 ? "/proc/%d/exe" : "/proc/self/exe", pid);
+    ssize_t n = readlink(path, out, size - 1);
+    out[n > 0 ? n : 0] = '\0';
+    return n > 0 && (size_t)n < size - 1;
 }
 
 bool ctune_shim_words_parse(const char *name, const char *quoted, ctune_shim_words *out) {

@@ -65,7 +65,8 @@ ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
     out->source = source;
     out->region = &sized->region;
     ctune_text_init(&out->prelude);
-    ctune_emit_prelude(&source->emit, &out->prelude);
+    out->emit = source->emit;
+    ctune_emit_prelude(&out->emit, &out->prelude);
     ctune_text unit;
     ctune_text_init(&unit);
     ctune_status status = ctune_workload_make(ctx, out->region, sized->params, &out->workload);
@@ -77,7 +78,11 @@ ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
         status = ctune_program_create(ctx, out->region, &out->program);
     }
     if (status == CTUNE_OK) {
-        status = ctune_emit_original(ctx, out->region, &source->emit, "ctune_original", &unit);
+        status = ctune_rounding_choose(ctx, source, out->program, &out->rounding);
+        out->emit.round_products = out->program != NULL && out->program->round_products;
+    }
+    if (status == CTUNE_OK) {
+        status = ctune_emit_original(ctx, out->region, &out->emit, "ctune_original", &unit);
     }
     if (status == CTUNE_OK) {
         status = start(ctx, out, options, ctune_text_get(&unit));
@@ -107,7 +112,7 @@ ctune_status ctune_bench_emit(ctune_ctx *ctx, const ctune_bench *bench, const ch
         status = ctune_schedule_apply(ctx, bench->program, &parsed, &nest);
     }
     if (status == CTUNE_OK) {
-        status = ctune_emit_candidate(ctx, &nest, &bench->source->emit, name, out);
+        status = ctune_emit_candidate(ctx, &nest, &bench->emit, name, out);
     }
     ctune_schedule_clear(&parsed);
     return status;

@@ -2,11 +2,11 @@
  * ctune check: are the lock's entries for these files fresh, and do they give the original's
  * results?
  *
- * Each fresh entry with a schedule is compiled and run once against the original. One line an
- * entry.
+ * Each fresh entry with a schedule is timed once against the original and verified (verify.h): at
+ * many sizes, in the user's own file. One line an entry.
  */
 #include "plugin/record/profile.h"
-#include "plugin/tool/tool.h"
+#include "plugin/tool/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,21 @@ static void print_verdict(const check_job *j, int line, const char *region, cons
     putchar('\n');
 }
 
-static ctune_status run_entry(ctune_ctx *ctx, const ctune_bench *bench,
-                              const ctune_lock_entry *entry, ctune_run_result *result) {
+/* The sizes that the entry was tuned for, whether the clause lists them or not; the clause's first
+ * when they are not the region's. */
+static ctune_status sized_of(ctune_ctx *ctx, const ctune_region *region,
+                             const ctune_lock_entry *entry, ctune_sized *out) {
+    int64_t params[CTUNE_RUN_MAX_PARAMS];
+    if (region->n_params <= CTUNE_RUN_MAX_PARAMS &&
+        ctune_sizes_read(entry->sizes, region, params)) {
+        region = ctune_region_at(region, params);
+    }
+    return region != NULL ? ctune_sized_get(ctx, region, 0, out)
+                          : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+}
+
+static ctune_status time_entry(ctune_ctx *ctx, const ctune_bench *bench,
+                               const ctune_lock_entry *entry, ctune_run_result *result) {
     ctune_text unit;
     ctune_text_init(&unit);
     ctune_status status = ctune_bench_emit(ctx, bench, entry->schedule, "ctune_entry", &unit);
@@ -54,17 +67,36 @@ static ctune_status run_entry(ctune_ctx *ctx, const ctune_bench *bench,
     return status;
 }
 
-/* The sizes that the entry was tuned for, whether the clause lists them or not; the clause's first
- * when they are not the region's. */
-static ctune_status sized_of(ctune_ctx *ctx, const ctune_region *region,
-                             const ctune_lock_entry *entry, ctune_sized *out) {
-    int64_t params[CTUNE_RUN_MAX_PARAMS];
-    if (region->n_params <= CTUNE_RUN_MAX_PARAMS &&
-        ctune_sizes_read(entry->sizes, region, params)) {
-        region = ctune_region_at(region, params);
+static ctune_status verify_entry(ctune_ctx *ctx, const ctune_bench *bench,
+                                 const ctune_lock_entry *entry, ctune_verdict *verdict) {
+    ctune_verifier verifier;
+    ctune_status status = ctune_verifier_open(ctx, bench, &verifier);
+    if (status == CTUNE_OK) {
+        status = ctune_verify_run(ctx, &verifier, entry->schedule, verdict);
     }
-    return region != NULL ? ctune_sized_get(ctx, region, 0, out)
-                          : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    ctune_verifier_close(&verifier);
+    return status;
+}
+
+static void print_result(check_job *j, const ctune_region *region, const ctune_lock_entry *entry,
+                         const ctune_bench *bench, const ctune_run_result *timed,
+                         const ctune_verdict *verdict) {
+    bool is_run = timed->outcome == CTUNE_RUN_OK;
+    bool is_good = is_run && verdict->agreement != CTUNE_AGREES_WRONG;
+    char words[1024];
+    if (is_good) {
+        snprintf(words, sizeof words, "fresh, %s; compared with %s%s%s",
+                 ctune_agreement_words(verdict->agreement), verdict->against,
+                 verdict->sizes[0] != '\0' ? " at " : "", verdict->sizes);
+    } else if (is_run) {
+        snprintf(words, sizeof words, "fresh, %s", verdict->detail);
+    } else {
+        snprintf(words, sizeof words, "fresh, %s%s%s", ctune_run_outcome_name(timed->outcome),
+                 timed->detail[0] == '\0' ? "" : ": ", timed->detail);
+    }
+    print_verdict(j, region->line, region->name, entry->sizes, words,
+                  is_good ? bench->original_ns / timed->median_ns : 0);
+    j->code = ctune_exit_worse(j->code, is_good ? CTUNE_EXIT_OK : CTUNE_EXIT_REFUSED);
 }
 
 static ctune_status check_entry(ctune_ctx *ctx, check_job *j, const ctune_region *region,
@@ -76,25 +108,20 @@ static ctune_status check_entry(ctune_ctx *ctx, check_job *j, const ctune_region
     }
     ctune_sized sized;
     ctune_bench bench = {0};
-    ctune_run_result result = {0};
+    ctune_run_result timed = {0};
+    ctune_verdict verdict = {0};
     ctune_status status = sized_of(ctx, region, entry, &sized);
     if (status == CTUNE_OK) {
         status = ctune_bench_create(ctx, &j->source, &sized, j->options, &bench);
     }
     if (status == CTUNE_OK) {
-        status = run_entry(ctx, &bench, entry, &result);
+        status = time_entry(ctx, &bench, entry, &timed);
     }
     if (status == CTUNE_OK) {
-        char verdict[256];
-        bool is_good = result.outcome == CTUNE_RUN_OK;
-        snprintf(verdict, sizeof verdict, "fresh, %s%s%s",
-                 !is_good                         ? ctune_run_outcome_name(result.outcome)
-                 : bench.workload.bound_terms > 0 ? "results within bound"
-                                                  : "results identical",
-                 is_good || result.detail[0] == '\0' ? "" : ": ", is_good ? "" : result.detail);
-        print_verdict(j, region->line, region->name, entry->sizes, verdict,
-                      is_good ? bench.original_ns / result.median_ns : 0);
-        j->code = ctune_exit_worse(j->code, is_good ? CTUNE_EXIT_OK : CTUNE_EXIT_REFUSED);
+        status = verify_entry(ctx, &bench, entry, &verdict);
+    }
+    if (status == CTUNE_OK) {
+        print_result(j, region, entry, &bench, &timed, &verdict);
     }
     ctune_bench_destroy(&bench);
     return status;

@@ -135,8 +135,30 @@ static ctune_status write_entry(ctune_ctx *ctx, const ctune_source *source,
                               .sizes = (char *)o->sizes,
                               .schedule = o->schedule,
                               .speedup = o->tuned_ns > 0 ? o->original_ns / o->tuned_ns : 1,
-                              .tuned_ns = o->tuned_ns};
+                              .tuned_ns = o->tuned_ns,
+                              .verified = (char *)(uintptr_t)o->verified};
     return ctune_lock_update(ctx, source->lock_path, &entry, 1);
+}
+
+/* All candidates failed: an error. More than half: a warning. */
+static ctune_status check_failures(ctune_ctx *ctx, const ctune_source *source,
+                                   const ctune_region *region, const ctune_outcome *o) {
+    char text[512];
+    if (o->n_new > 0 && o->n_bad == o->n_new && o->n_known == 0 && o->is_original) {
+        return ctune_fail(ctx, CTUNE_EENV, "region %s: all %d candidates failed; the first: %s",
+                          region->name, o->n_new, o->failure);
+    }
+    if (2 * o->n_bad > o->n_new) {
+        snprintf(text, sizeof text, "%s: %d of %d candidates failed; the first: %s", region->name,
+                 o->n_bad, o->n_new, o->failure);
+        ctune_diag_send(ctx, &(ctune_diag){.severity = CTUNE_WARNING,
+                                           .file = source->file,
+                                           .line = region->line,
+                                           .col = 1,
+                                           .code = "candidates-failed",
+                                           .text = text});
+    }
+    return CTUNE_OK;
 }
 
 ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_tune_nest *nest,
@@ -153,7 +175,10 @@ ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_
                           "--budget",
                           region->name);
     }
-    ctune_status status = write_entry(ctx, source, region, outcome);
+    ctune_status status = check_failures(ctx, source, region, outcome);
+    if (status == CTUNE_OK) {
+        status = write_entry(ctx, source, region, outcome);
+    }
     if (status == CTUNE_OK && t->shared.options->json) {
         ctune_outcome_print_json(outcome, source, stdout);
     } else if (status == CTUNE_OK) {
@@ -168,11 +193,15 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
     const ctune_source *source = &t->files[nest->i_file].source;
     if (status == CTUNE_EREFUSED) {
         ctune_diag_send(ctx,
-                        &(ctune_diag){.severity = CTUNE_REMARK,
+                        &(ctune_diag){.severity = CTUNE_WARNING, /* --quiet, too, says why */
                                       .file = source->file,
                                       .line = source->unit->regions[nest->i_region].region->line,
+                                      .col = 1,
                                       .code = "not-tuned",
-                                      .text = ctx->error});
+                                      .text = ctx->error,
+                                      .hint = t->shared.options->sizes != NULL
+                                                  ? "do the arrays have room for these --sizes?"
+                                                  : NULL});
     } else if (ctune_signal_get() == 0) {
         ctune_report(ctx, status);
     }

@@ -3,6 +3,9 @@
  */
 #include "plugin/tool/final.h"
 
+#include "plugin/tool/measure.h"
+#include "plugin/tool/verify.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +52,78 @@ static int final_rounds(const ctune_options *options, const ctune_bench *bench,
     return rounds < 3 ? 3 : rounds > 25 ? 25 : (int)rounds;
 }
 
+/* A schedule("...") clause has no search before the final. */
+static void note_failure(const ctune_run_result *result, ctune_outcome *out) {
+    if (out->n_new == 0) {
+        out->n_new = out->n_bad = 1;
+        ctune_failure_print(result, out->failure, sizeof out->failure);
+    }
+}
+
+static bool is_strict(const ctune_bench *bench) {
+    int i = ctune_source_find(bench->source, bench->region);
+    return i >= 0 && bench->source->unit->regions[i].pragma.strict;
+}
+
+static void report_rejected(ctune_ctx *ctx, const ctune_bench *bench, const ctune_verdict *v) {
+    bool is_wrong = v->agreement == CTUNE_AGREES_WRONG;
+    char text[500];
+    snprintf(text, sizeof text, "%s: a finalist is rejected: %s%s", bench->region->name,
+             is_wrong ? "" : "strict, but the compiler decides about contraction copy by copy: ",
+             v->detail);
+    ctune_diag_send(ctx, &(ctune_diag){.severity = is_wrong ? CTUNE_WARNING : CTUNE_REMARK,
+                                       .file = bench->region->file,
+                                       .line = bench->region->line,
+                                       .code = is_wrong ? "wrong-elsewhere" : "not-strict",
+                                       .text = text,
+                                       .hint = is_wrong ? "please report"
+                                                        : "-ffp-contract=off makes results equal"});
+}
+
+/* The fastest that beats the original and is not taken yet; -1: none. */
+static int find_next(const ctune_final *f, const ctune_run_result *results, const bool *taken) {
+    int best = -1;
+    for (int i = 0; i < f->n; i++) {
+        const ctune_run_result *r = &results[i];
+        bool is_other = f->entry[i].schedule[0] != '\0'; /* else it is the original, printed anew */
+        if (is_other && r->outcome == CTUNE_RUN_OK && !taken[i] &&
+            r->median_ns * MIN_GAIN < r->original_ns &&
+            (best < 0 || r->median_ns < results[best].median_ns)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The fastest whose results are right elsewhere, too: *best, -1: none. */
+static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_final *f,
+                         const ctune_run_result *results, ctune_outcome *out, int *best) {
+    bool taken[CTUNE_MAX_FINALISTS] = {false};
+    ctune_verifier verifier;
+    ctune_verdict verdict;
+    *best = find_next(f, results, taken);
+    if (*best < 0) {
+        return CTUNE_OK;
+    }
+    ctune_status status = ctune_verifier_open(ctx, bench, &verifier);
+    for (bool is_good = false; status == CTUNE_OK && *best >= 0 && !is_good;) {
+        status = ctune_verify_run(ctx, &verifier, f->entry[*best].schedule, &verdict);
+        is_good = verdict.agreement != CTUNE_AGREES_WRONG &&
+                  !(verdict.agreement == CTUNE_AGREES_CONTRACTED && is_strict(bench));
+        if (status == CTUNE_OK && !is_good) {
+            report_rejected(ctx, bench, &verdict);
+            taken[*best] = true;
+            *best = find_next(f, results, taken);
+        } else if (status == CTUNE_OK) {
+            out->agreement = verdict.agreement;
+            snprintf(out->evidence, sizeof out->evidence, "%.150s", verdict.detail);
+            ctune_verdict_print(&verdict, out->verified, sizeof out->verified);
+        }
+    }
+    ctune_verifier_close(&verifier);
+    return status;
+}
+
 static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,
                         ctune_final *f, ctune_outcome *out) {
     const char *units[CTUNE_MAX_FINALISTS], *names[CTUNE_MAX_FINALISTS];
@@ -63,23 +138,21 @@ static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctun
     if (status != CTUNE_OK) {
         return status;
     }
-    int best = -1;
     for (int i = 0; i < f->n; i++) {
         const ctune_run_result *r = &results[i];
         if (r->outcome != CTUNE_RUN_OK) {
+            note_failure(r, out);
             continue;
         }
         if (f->incumbent != NULL && strcmp(f->entry[i].schedule, f->incumbent) == 0) {
             out->incumbent_ns = r->median_ns;
         }
         out->original_ns = r->original_ns > 0 ? r->original_ns : out->original_ns;
-        if (r->median_ns * MIN_GAIN < r->original_ns &&
-            (best < 0 || r->median_ns < results[best].median_ns)) {
-            best = i;
-        }
     }
     out->tuned_ns = out->original_ns;
-    if (best >= 0) {
+    int best = -1;
+    status = ctune_signal_get() == 0 ? pick(ctx, bench, f, results, out, &best) : CTUNE_OK;
+    if (status == CTUNE_OK && best >= 0) {
         out->original_ns = results[best].original_ns;
         out->tuned_ns = results[best].median_ns;
         out->is_original = false;
@@ -87,7 +160,7 @@ static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctun
         out->schedule = f->entry[best].schedule;
         f->entry[best].schedule = NULL;
     }
-    return CTUNE_OK;
+    return status;
 }
 
 ctune_status ctune_final_run(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,

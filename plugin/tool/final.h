@@ -1,5 +1,6 @@
 /*
- * Final: finalists and the original, interleaved; a winner must beat the original beyond noise.
+ * Final: finalists and the original, interleaved; a winner must beat the original beyond noise, and
+ * give its results at other sizes, too, in the user's own file (verify.h).
  */
 #ifndef CTUNE_PLUGIN_TOOL_FINAL_H
 #define CTUNE_PLUGIN_TOOL_FINAL_H

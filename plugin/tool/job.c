@@ -44,9 +44,6 @@ ctune_status ctune_job_prepare(ctune_ctx *ctx, const ctune_options *options, ctu
     ctune_space_options space_options = bench->source->space;
     space_options.openmp = space_options.openmp && !bench->region->serial;
     ctune_status status = ctune_space_create(ctx, bench->program, &space_options, &job->space);
-    if (status == CTUNE_OK) {
-        status = ctune_rounding_choose(ctx, bench, job->space);
-    }
     return status == CTUNE_OK ? make_measure(ctx, options, history, job) : status;
 }
 

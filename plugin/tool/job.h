@@ -20,7 +20,7 @@ typedef struct ctune_job {
 CTUNE_MUST_USE ctune_status ctune_job_open(ctune_ctx *ctx, const ctune_options *options,
                                            const ctune_source *source, const ctune_region *region,
                                            int which, ctune_job *out);
-/* Space, rounding, what the history knows, and the measurer. history may be NULL. */
+/* Space, what the history knows, and the measurer. history may be NULL. */
 CTUNE_MUST_USE ctune_status ctune_job_prepare(ctune_ctx *ctx, const ctune_options *options,
                                               ctune_history *history, ctune_job *job);
 void ctune_job_close(ctune_job *job);

@@ -118,9 +118,24 @@ static int help(int argc, char **argv) {
     return CTUNE_EXIT_OK;
 }
 
+/* Why a loop is not tuned: --quiet does not hide that, the exit code depends on it. */
+static bool is_refusal(const ctune_diag *diag) {
+    static const char *const codes[] = {
+#define X(id, code, hint) code,
+#include "plugin/extract/extract_refusals.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof *codes && diag->code != NULL; i++) {
+        if (strcmp(codes[i], diag->code) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void print_diag(void *user, const ctune_diag *diag) {
     const bool *quiet = user;
-    if (*quiet && diag->severity < CTUNE_WARNING) {
+    if (*quiet && diag->severity < CTUNE_WARNING && !is_refusal(diag)) {
         return;
     }
     char line[2048];

@@ -41,7 +41,7 @@ static char *emit(ctune_ctx *ctx, const ctune_measure *m, const ctune_trial *tri
     ctune_text_init(&text);
     ctune_status status = CTUNE_EREFUSED;
     if (ctune_space_nest(m->space, &trial->point, &nest)) {
-        status = ctune_emit_candidate(ctx, &nest, &m->bench->source->emit, name, &text);
+        status = ctune_emit_candidate(ctx, &nest, &m->bench->emit, name, &text);
     } else {
         ctune_fail(ctx, CTUNE_EREFUSED, "not legal");
     }
@@ -127,6 +127,20 @@ static ctune_status record(ctune_ctx *ctx, ctune_measure *m, const ctune_trial *
     return ctune_history_append(ctx, m->history, &r);
 }
 
+void ctune_failure_print(const ctune_run_result *result, char *out, size_t size) {
+    snprintf(out, size, "%s%s%s", ctune_run_outcome_name(result->outcome),
+             result->detail[0] != '\0' ? ": " : "", result->detail);
+}
+
+static void count(ctune_measure *m, const ctune_run_result *result) {
+    bool is_bad = result->outcome != CTUNE_RUN_OK && result->outcome != CTUNE_RUN_TIMEOUT;
+    m->n_new++;
+    m->n_bad += is_bad;
+    if (is_bad && m->failure[0] == '\0') {
+        ctune_failure_print(result, m->failure, sizeof m->failure);
+    }
+}
+
 ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, ctune_trial *trials,
                                    int n) {
     ctune_measure *m = user;
@@ -147,6 +161,7 @@ ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, c
     for (int i = 0; i < n && status == CTUNE_OK; i++) {
         trials[i].result = batch->slot[i] >= 0 ? results[batch->slot[i]] : batch->result[i];
         if (!batch->is_known[i]) {
+            count(m, &trials[i].result);
             status = record(ctx, m, &trials[i], batch->schedule[i]);
         }
     }

@@ -28,6 +28,8 @@ typedef struct ctune_measure {
     ctune_record record;    /* what all records share */
     int n_known;            /* trials answered from the history */
     int n_emit_failed;
+    int n_new, n_bad; /* see ctune_outcome */
+    char failure[224];
     int head, n_in_flight;
     ctune_measure_batch batch[CTUNE_MEASURE_IN_FLIGHT];
 } ctune_measure;
@@ -35,6 +37,8 @@ typedef struct ctune_measure {
 ctune_status ctune_measure_submit(ctune_ctx *ctx, void *user, ctune_trial *trials, int n);
 ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, ctune_trial *trials,
                                    int n);
+/* "compile-error: words" of a result that is not OK. */
+void ctune_failure_print(const ctune_run_result *result, char *out, size_t size);
 void ctune_measure_clear(ctune_measure *measure);
 
 #endif

@@ -109,7 +109,8 @@ static const option_row rows[] = {
      "measure clock, vector units and memory first (2 s), and keep the figures"},
     {"p", SOURCES, VALUE_TEXT, "BUILD_DIR", AT(build_dir),
      "flags from BUILD_DIR/compile_commands.json"},
-    {"quiet", SOURCES | RECORD, VALUE_FLAG, NULL, AT(quiet), "no progress, remarks and notes"},
+    {"quiet", SOURCES | RECORD, VALUE_FLAG, NULL, AT(quiet),
+     "no progress, remarks and notes but why a loop is not tuned"},
     {"help", ~0u, VALUE_FLAG, NULL, AT(help), "this text"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };

@@ -1,7 +1,7 @@
 /*
  * What a search found, for people and as JSON.
  */
-#include "plugin/tool/tool.h"
+#include "plugin/tool/verify.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -44,10 +44,14 @@ void ctune_outcome_print(const ctune_outcome *o, const char *lock_path, FILE *fi
     if (o->is_original) {
         fprintf(file, "  nothing faster than the original was found; it stays\n");
     } else {
-        char more[96];
-        snprintf(more, sizeof more, "   %.2fx   results %s", o->original_ns / o->tuned_ns,
-                 o->is_bounded ? "within bound" : "identical");
+        char more[160];
+        snprintf(more, sizeof more, "   %.2fx   %s", o->original_ns / o->tuned_ns,
+                 ctune_agreement_words((ctune_agreement)o->agreement));
         print_time_line("tuned", o->tuned_ns, o->flops, more, file);
+        if (o->evidence[0] != '\0') {
+            fprintf(file, "  %-9s %s\n", "products", o->evidence);
+        }
+        fprintf(file, "  %-9s %s\n", "verified", o->verified);
     }
     fprintf(file, "  %-9s %d (%d failed, %d from the history) in %.0f s", "trials", o->n_trials,
             o->n_failed, o->n_known, o->seconds);
@@ -72,7 +76,11 @@ void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source
         cJSON_AddNumberToObject(root, "flops", o->flops);
         cJSON_AddNumberToObject(root, "gflops", o->flops / o->tuned_ns);
     }
-    cJSON_AddStringToObject(root, "results", o->is_bounded ? "within-bound" : "identical");
+    if (!o->is_original && !o->is_predicted) {
+        cJSON_AddStringToObject(root, "results",
+                                ctune_agreement_word((ctune_agreement)o->agreement));
+        cJSON_AddStringToObject(root, "verified", o->verified);
+    }
     cJSON_AddNumberToObject(root, "trials", o->n_trials);
     cJSON_AddNumberToObject(root, "failed", o->n_failed);
     cJSON_AddNumberToObject(root, "known", o->n_known);

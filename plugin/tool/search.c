@@ -260,13 +260,17 @@ static void set_outcome(const ctune_search *s, ctune_outcome *out) {
                            .n_trials = s->engine != NULL ? r->n_trials : 1,
                            .n_failed = r->n_failed,
                            .n_known = s->job.measure != NULL ? s->job.measure->n_known : 0,
-                           .is_bounded = bench->workload.bound_terms > 0,
                            .is_stopped = ctune_signal_get() != 0,
                            .model_share = r->total_s > 0 ? r->model_s / r->total_s : 0,
                            .model_accuracy = r->model_accuracy,
                            .estimate_accuracy = r->estimate_accuracy,
                            .end = ctune_engine_end_name(r->end)};
     memcpy(out->sizes, s->job.sized.text, sizeof out->sizes);
+    if (s->job.measure != NULL) {
+        out->n_new = s->job.measure->n_new;
+        out->n_bad = s->job.measure->n_bad;
+        memcpy(out->failure, s->job.measure->failure, sizeof out->failure);
+    }
 }
 
 ctune_status ctune_search_finish(ctune_ctx *ctx, ctune_search *search, const ctune_lock *lock,

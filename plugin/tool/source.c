@@ -1,5 +1,5 @@
 /*
- * Opening a source file for tuning: everything that plugin/transform/source.h can hold.
+ * Opening a source file for tuning: everything that plugin/source/source.h can hold.
  */
 #include "plugin/tool/tool.h"
 

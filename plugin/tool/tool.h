@@ -8,6 +8,7 @@
 #ifndef CTUNE_PLUGIN_TOOL_TOOL_H
 #define CTUNE_PLUGIN_TOOL_TOOL_H
 
+#include "plugin/predict/predict.h"
 #include "plugin/transform/entries.h"
 #include "runtime/program.h"
 #include "search/engine/engine.h"
@@ -117,7 +118,7 @@ CTUNE_MUST_USE ctune_status ctune_database_find(ctune_ctx *ctx, ctune_arena *are
                                                 const char **directory);
 
 /* ---- source: one file, opened --------------------------------------------------------------- */
-/* A source file (plugin/transform/source.h) with everything that tuning needs. */
+/* A source file (plugin/source/source.h) with everything that tuning needs. */
 CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options,
                                               const char *file, ctune_source *out);
 
@@ -145,6 +146,8 @@ typedef struct ctune_bench {
     const ctune_region *region; /* sized */
     ctune_program *program;
     ctune_runner *runner;
+    ctune_rounding rounding; /* of the original's products in the user's compile */
+    ctune_emit_options emit; /* of candidates and the original */
     ctune_text prelude;
     ctune_run_workload workload;
     double original_ns;
@@ -154,10 +157,6 @@ CTUNE_MUST_USE ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_sourc
                                                const ctune_sized *sized,
                                                const ctune_options *options, ctune_bench *out);
 void ctune_bench_destroy(ctune_bench *bench);
-/* Sets bench->program->round_products when the compiler rounds the original's products
- * (rounding.c). */
-CTUNE_MUST_USE ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_bench *bench,
-                                                  const ctune_space *space);
 /* Text of one candidate from a schedule's text. */
 CTUNE_MUST_USE ctune_status ctune_bench_emit(ctune_ctx *ctx, const ctune_bench *bench,
                                              const char *schedule, const char *name,
@@ -179,8 +178,13 @@ typedef struct ctune_outcome {
     double original_ns, tuned_ns; /* medians of the final, equal when the original stays */
     double flops;                 /* per run, 0 = not countable */
     int n_trials, n_failed, n_known;
+    int n_new;         /* candidates that were run or compiled in this search */
+    int n_bad;         /* of n_new: did not compile, crashed, wrong; slow ones are none of these */
+    char failure[224]; /* of the first bad one: "compile-error: ..."; "" = none */
     double seconds;
-    bool is_bounded;     /* results within the bound of reassoc, not bitwise */
+    int agreement;       /* a ctune_agreement (verify.h), of the tuned code */
+    char evidence[160];  /* what is known about contraction where results are not identical */
+    char verified[320];  /* the lock's line about it; "" = not verified */
     bool is_original;    /* the original stays */
     bool is_predicted;   /* by the model, nothing was measured */
     bool is_stopped;     /* by a signal: nothing was decided */

@@ -4,7 +4,7 @@
 #ifndef CTUNE_PLUGIN_TRANSFORM_ENTRIES_H
 #define CTUNE_PLUGIN_TRANSFORM_ENTRIES_H
 
-#include "plugin/transform/source.h"
+#include "plugin/source/source.h"
 
 typedef enum ctune_entry_state {
     CTUNE_ENTRY_FRESH,

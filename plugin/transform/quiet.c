@@ -12,6 +12,8 @@
 static const char push[] = "#pragma clang diagnostic push\n"
                            "#pragma clang diagnostic ignored \"-Weverything\"\n";
 static const char pop[] = "#pragma clang diagnostic pop\n";
+/* Loops that the optimiser does not vectorise are reported where their function begins: outside. */
+static const char rest[] = "#pragma clang diagnostic ignored \"-Wpass-failed\"\n";
 
 static bool has(const char *line, size_t n, const char *word) {
     return memmem(line, n, word, strlen(word)) != NULL;
@@ -39,6 +41,7 @@ void ctune_quiet_add(const char *text, ctune_text *out) {
         n += text[n] == '\n';
         if (closes(text, n)) {
             ctune_text_append(out, pop);
+            ctune_text_append(out, has(text, n, "/* ctune:prelude end */") ? rest : "");
         }
         ctune_text_append_n(out, text, n);
         if (opens(text, n)) {

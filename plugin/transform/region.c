@@ -25,7 +25,7 @@ static void say(ctune_ctx *ctx, const ctune_transform *t, const ctune_region *re
 static void say_done(ctune_ctx *ctx, const ctune_transform *t, const ctune_region *region,
                      const char *code, const char *format, double number) {
     char words[128], text[512];
-    if (t->options->is_build) {
+    if (t->options->is_build && !t->is_done_muted) {
         snprintf(words, sizeof words, format, number);
         snprintf(text, sizeof text, "%s: %s", region->name, words);
         say(ctx, t, region, CTUNE_REMARK, code, text, NULL);
@@ -243,11 +243,49 @@ static void report_obstacle(ctune_ctx *ctx, ctune_transform *t, const ctune_regi
         rows[t->obstacle].hint);
 }
 
+/* ---- what the compiler did not take --------------------------------------------------------- */
+static bool is_region_line(const ctune_unit *unit, int line) {
+    for (int i = 0; i < unit->n_regions; i++) {
+        if (unit->regions[i].pragma.line == line) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* NULL: nothing is known against the region's tuned code. */
+static const ctune_transform_failure *find_failure(const ctune_transform *t, int i_region) {
+    const ctune_unit *unit = t->source.unit;
+    for (int i = 0; i < t->options->n_failures; i++) {
+        const ctune_transform_failure *f = &t->options->failures[i];
+        if (f->line == unit->regions[i_region].pragma.line || !is_region_line(unit, f->line)) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static void report_failure(ctune_ctx *ctx, ctune_transform *t, const ctune_region *region,
+                           const ctune_transform_failure *failure, ctune_transform_region *out) {
+    bool is_for_all = !is_region_line(t->source.unit, failure->line);
+    char text[400];
+    snprintf(text, sizeof text, "not tuned: the compiler does not take the tuned code%s%s",
+             failure->text[0] != '\0' ? ": " : "", failure->text);
+    out->fate = CTUNE_FATE_REFUSED;
+    t->worst = t->worst > CTUNE_EREFUSED ? t->worst : CTUNE_EREFUSED;
+    if (!is_for_all || !t->has_said_failure) {
+        say(ctx, t, region, CTUNE_WARNING, "does-not-compile", text,
+            ctune_transform_is_before_c99(t) ? "use -std=gnu99" : "the original loop stays");
+    }
+    t->has_said_failure |= is_for_all;
+}
+
 ctune_status ctune_transform_choose(ctune_ctx *ctx, ctune_transform *t, int i_region) {
     const ctune_unit_region *r = &t->source.unit->regions[i_region];
     ctune_transform_region *out = &t->regions[i_region];
     const ctune_transform_options *o = t->options;
     ctune_status status = CTUNE_OK;
+    const ctune_transform_failure *failure = find_failure(t, i_region);
     out->is_spliced = true;
     if (r->region == NULL) {
         out->fate = r->pragma.off ? CTUNE_FATE_OFF : CTUNE_FATE_REFUSED;
@@ -261,10 +299,19 @@ ctune_status ctune_transform_choose(ctune_ctx *ctx, ctune_transform *t, int i_re
         out->fate = CTUNE_FATE_ORIGINAL;
     } else if (t->obstacle != CTUNE_OBSTACLE_NONE) {
         report_obstacle(ctx, t, r->region, out);
+    } else if (failure != NULL && o->mode == CTUNE_TRANSFORM_RECORD) {
+        report_failure(ctx, t, r->region, failure, out);
     } else if (o->mode == CTUNE_TRANSFORM_RECORD) {
         status = record(ctx, t, i_region, out);
     } else {
+        t->is_done_muted = failure != NULL;
         status = use_lock(ctx, t, i_region, out);
+        t->is_done_muted = false;
+        if (status == CTUNE_OK && failure != NULL && out->body != NULL) {
+            free(out->body);
+            *out = (ctune_transform_region){.is_spliced = true};
+            report_failure(ctx, t, r->region, failure, out);
+        }
     }
     /* a build leaves alone what it has no code for, rewritten earlier or not */
     out->is_spliced = out->is_spliced && (!o->is_build || out->body != NULL);

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Increased with every change of the structs below: plugin and library must agree. */
-#define CTUNE_TRANSFORM_ABI 1
+#define CTUNE_TRANSFORM_ABI 2
 
 /* id, name, help: `ctune help mode`, the plugins' mode= argument. */
 #define CTUNE_TRANSFORM_MODE_TABLE(X)                                                              \
@@ -66,6 +66,12 @@ typedef ctune_status (*ctune_transform_record)(ctune_ctx *ctx, void *user,
                                                const struct ctune_source *source, int i_region,
                                                const char *original, struct ctune_text *body);
 
+/* Tuned code that the compiler did not take. */
+typedef struct ctune_transform_failure {
+    int line;       /* of the region's pragma; 0 or another line: of every region */
+    char text[256]; /* the compiler's words; "" when it had none */
+} ctune_transform_failure;
+
 /* What is to be done. All strings borrowed for the call; zero-initialise, then fill. */
 typedef struct ctune_transform_options {
     const char *file; /* as the compiler was given it: in diagnostics, #line, and for the lock's
@@ -86,6 +92,10 @@ typedef struct ctune_transform_options {
     const char *report_path; /* JSON lines, one a region, appended; NULL: none */
     bool is_build; /* called by a compiler: refusals and malformed pragmas are warnings, parse
                       errors one warning (the compiler has its own words for them) */
+    /* What became of this text in earlier calls: these regions stay as they are, each with a
+     * warning; several that fail for one reason have one warning. */
+    int n_failures;
+    const ctune_transform_failure *failures;
     /* The rest is for the tool; zero for plugins. */
     bool any_target;                 /* entries of other targets count, too */
     bool undo;                       /* take an earlier rewriting out, put nothing in */
@@ -126,8 +136,8 @@ typedef struct ctune_transform_result {
  * Diagnostics (ctx->sink) have places in the user's text. Codes: those of refusals
  * (extract_refusals.def), "applied", "predicted", "original-best", "recorded" (remarks, in builds),
  * "lock-no-entry", "lock-other-target", "no-predictor", "no-prediction" (remarks), "lock-stale",
- * "not-applied", "does-not-parse", obstacles (transform_private.h), "no-transform" (the whole file
- * is left alone), clause errors.
+ * "not-applied", "does-not-compile", "does-not-parse", obstacles (transform_private.h),
+ * "no-transform" (the whole file is left alone), clause errors.
  *
  * Fails   EUSAGE a pragma or the lock is malformed; EENV a file or the compiler does not work, the
  *         source does not parse; ENOMEM; EBUG. *out is valid (and empty) after a failure, too.

@@ -58,8 +58,13 @@ typedef struct ctune_transform {
     int n_regions;
     ctune_transform_region *regions; /* arena */
     ctune_obstacle obstacle;
-    ctune_status worst; /* of what kept a region from being applied */
+    bool is_done_muted; /* the region's code is about to be dropped: no word that it is applied */
+    bool has_said_failure; /* the warning for all regions is out (does-not-compile) */
+    ctune_status worst;    /* of what kept a region from being applied */
 } ctune_transform;
+
+/* Is the compile of a C that is older than what tuned code is written in? */
+bool ctune_transform_is_before_c99(const ctune_transform *t);
 
 /* What becomes of region i_region: fills t->regions[i_region], says it. Fails ENOMEM only. */
 CTUNE_MUST_USE ctune_status ctune_transform_choose(ctune_ctx *ctx, ctune_transform *t,

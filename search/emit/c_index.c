@@ -51,9 +51,9 @@ static void print_term(ctune_emitter *e, const ctune_term *term) {
     }
 }
 
-static ctune_level level_of(const ctune_emitter *e, const ctune_aff *aff) {
+static emit_level level_of(const ctune_emitter *e, const ctune_aff *aff) {
     if (aff->n_terms + (aff->c0 != 0) > 1) {
-        return CTUNE_LEVEL_SUM;
+        return CTUNE_LEVEL_SUM; /* or one group, where parentheses do no harm */
     }
     if (aff->n_terms == 0) {
         return aff->c0 < 0 ? CTUNE_LEVEL_UNARY : CTUNE_LEVEL_PRIMARY;
@@ -69,20 +69,57 @@ static uint64_t magnitude(int64_t c) {
     return c < 0 ? 0 - (uint64_t)c : (uint64_t)c;
 }
 
+/* Is a term in front of t that was printed with it, in one product: 16 * (i - k)? */
+static bool is_grouped(const ctune_aff *aff, int t, int first) {
+    return t != first && magnitude(aff->terms[t].coef) == magnitude(aff->terms[first].coef);
+}
+
+static int group_first(const ctune_aff *aff, int t) {
+    int first = -1;
+    for (int pass = 0; pass < 2 && first < 0; pass++) { /* a positive one leads */
+        for (int i = 0; i < aff->n_terms && first < 0; i++) {
+            bool is_same = magnitude(aff->terms[i].coef) == magnitude(aff->terms[t].coef);
+            first = is_same && (aff->terms[i].coef > 0) == (pass == 0) ? i : -1;
+        }
+    }
+    return first;
+}
+
+/* All terms whose coefficients are the first one's, or its opposite. */
+static void print_group(ctune_emitter *e, const ctune_aff *aff, int first) {
+    int64_t lead = aff->terms[first].coef;
+    bool is_alone = true;
+    for (int t = 0; t < aff->n_terms; t++) {
+        is_alone &= !is_grouped(aff, t, first);
+    }
+    ctune_text_printf(e->out, "%llu * %s", (unsigned long long)magnitude(lead),
+                      is_alone ? "" : "(");
+    print_term(e, &aff->terms[first]);
+    for (int t = 0; t < aff->n_terms; t++) {
+        if (is_grouped(aff, t, first)) {
+            ctune_text_append(e->out, (aff->terms[t].coef > 0) == (lead > 0) ? " + " : " - ");
+            print_term(e, &aff->terms[t]);
+        }
+    }
+    ctune_text_append(e->out, is_alone ? "" : ")");
+}
+
 static void print_sum(ctune_emitter *e, const ctune_aff *aff) {
     bool is_first = true;
     for (int pass = 0; pass < 2; pass++) {
         for (int t = 0; t < aff->n_terms; t++) {
             const ctune_term *term = &aff->terms[t];
-            if ((term->coef > 0) != (pass == 0)) {
+            bool is_bare = magnitude(term->coef) == 1;
+            if ((term->coef > 0) != (pass == 0) || (!is_bare && group_first(aff, t) != t)) {
                 continue;
             }
             ctune_text_append(e->out,
                               term->coef < 0 ? (is_first ? "-" : " - ") : (is_first ? "" : " + "));
-            if (magnitude(term->coef) != 1) {
-                ctune_text_printf(e->out, "%llu * ", (unsigned long long)magnitude(term->coef));
+            if (is_bare) {
+                print_term(e, term);
+            } else {
+                print_group(e, aff, t);
             }
-            print_term(e, term);
             is_first = false;
         }
     }
@@ -94,7 +131,7 @@ static void print_sum(ctune_emitter *e, const ctune_aff *aff) {
     }
 }
 
-void emit_index(ctune_emitter *e, const ctune_aff *aff, ctune_level level) {
+void emit_index(ctune_emitter *e, const ctune_aff *aff, emit_level level) {
     if (aff == NULL) {
         ctune_loops_fail(e->loops, CTUNE_EBUG, "emit: an index is missing");
         return;
@@ -156,7 +193,7 @@ static bool is_constant(ctune_emitter *e, const ctune_place *place, int d, int64
 }
 
 /* (i * n + j) * m + k over the first d indices. */
-static void print_linear(ctune_emitter *e, const ctune_place *place, int d, ctune_level level) {
+static void print_linear(ctune_emitter *e, const ctune_place *place, int d, emit_level level) {
     int64_t c;
     if (is_constant(e, place, d, &c)) {
         ctune_text_printf(e->out, c < 0 ? "(%lld)" : "%lld", (long long)c);
@@ -194,7 +231,7 @@ static void print_pattern(ctune_emitter *e, const char *pattern, const ctune_pla
             continue;
         }
         bool is_bracketed = p > pattern && p[-1] == '[' && p[2] == ']';
-        ctune_level level = is_bracketed ? CTUNE_LEVEL_ANY : CTUNE_LEVEL_PRIMARY;
+        emit_level level = is_bracketed ? CTUNE_LEVEL_ANY : CTUNE_LEVEL_PRIMARY;
         if (is_linear) {
             print_linear(e, place, place->n_idx, level);
         } else {

@@ -128,8 +128,9 @@ static void print_pointers(ctune_emitter *e) {
             ctune_text_line(e->out, "char *const %s = %s;", e->base[i], place);
             place = ctune_arena_printf(e->arena, "%s + %s * ctune_threads()", place, e->bytes[i]);
         } else {
-            ctune_text_line(e->out, "%s *const %s = (%s *)(void *)(%s);", type, b->name, type,
-                            place);
+            bool is_sum = place != e->memory;
+            ctune_text_line(e->out, "%s *const %s = (%s *)(void *)%s%s%s;", type, b->name, type,
+                            is_sum ? "(" : "", place, is_sum ? ")" : "");
             place = ctune_arena_printf(e->arena, "%s + %s", place, e->bytes[i]);
         }
     }
@@ -265,10 +266,9 @@ ctune_status ctune_emit_program(ctune_ctx *ctx, ctune_loops *loops, const ctune_
     }
     if (status == CTUNE_OK) {
         print_all(&e, form, name, original);
-        status = ctune_loops_status(loops);
-    }
-    if (status == CTUNE_OK && (text.failed || ctune_arena_has_failed(e.arena))) {
-        status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+        bool is_full = text.failed || ctune_arena_has_failed(e.arena);
+        status =
+            is_full ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory") : ctune_loops_status(loops);
     }
     if (status == CTUNE_OK) {
         ctune_text_append(out, ctune_text_get(&text));

@@ -16,8 +16,8 @@ typedef struct value_row value_row;
 struct value_row {
     void (*print)(ctune_emitter *e, const ctune_value *v, const value_row *row);
     const char *token;
-    ctune_level level;       /* of the text, for scalars of types that C does not promote */
-    ctune_level left, right; /* least levels of the operands */
+    emit_level level;       /* of the text, for scalars of types that C does not promote */
+    emit_level left, right; /* least levels of the operands */
 };
 
 static void text(ctune_emitter *e, const char *bytes) {
@@ -108,7 +108,7 @@ static void print_const(ctune_emitter *e, const ctune_value *v, const value_row 
 }
 
 /* Only a literal's text needs no parentheses for sure. */
-static ctune_level const_level(const ctune_value *v) {
+static emit_level const_level(const ctune_value *v) {
     if (has_text(v)) {
         bool is_number = strchr("0123456789.", v->text[0]) != NULL && strchr(v->text, ' ') == NULL;
         return is_number ? CTUNE_LEVEL_PRIMARY : CTUNE_LEVEL_ANY;
@@ -145,8 +145,8 @@ static void print_load(ctune_emitter *e, const ctune_value *v, const value_row *
 
 static void print_operands(ctune_emitter *e, const ctune_value *v, const value_row *row,
                            const char *cast) {
-    ctune_level left = cast[0] != '\0' ? CTUNE_LEVEL_UNARY : row->left;
-    ctune_level right = cast[0] != '\0' ? CTUNE_LEVEL_UNARY : row->right;
+    emit_level left = cast[0] != '\0' ? CTUNE_LEVEL_UNARY : row->left;
+    emit_level right = cast[0] != '\0' ? CTUNE_LEVEL_UNARY : row->right;
     if (v->n_kids == 1) {
         text(e, row->token);
         text(e, cast);
@@ -188,7 +188,7 @@ static void print_compare(ctune_emitter *e, const ctune_value *v, const value_ro
     text(e, v->lanes > 1 ? ")" : "");
 }
 
-void emit_test(ctune_emitter *e, const ctune_value *v, ctune_level level) {
+void emit_test(ctune_emitter *e, const ctune_value *v, emit_level level) {
     bool is_truth = (v->op >= CTUNE_V_LT && v->op <= CTUNE_V_LNOT);
     if (is_truth) {
         emit_value(e, v, level);
@@ -271,7 +271,7 @@ static void print_extreme(ctune_emitter *e, const ctune_value *v, const value_ro
 
 /* ---- calls, vectors -------------------------------------------------------------------------- */
 
-static void print_list(ctune_emitter *e, const ctune_value *v, ctune_level level) {
+static void print_list(ctune_emitter *e, const ctune_value *v, emit_level level) {
     for (int i = 0; i < v->n_kids; i++) {
         text(e, i > 0 ? ", " : "");
         emit_value(e, v->kids[i], level);
@@ -312,32 +312,18 @@ static void print_convert(ctune_emitter *e, const ctune_value *v, const value_ro
     }
 }
 
-/* Literals stand in parentheses but where they are the whole expression: see print_fma. */
-static void print_literal_head(ctune_emitter *e, const ctune_value *v) {
-    ctune_text_printf(e->out, "%s(%s){", e->options->is_c90 ? "__extension__ " : "",
-                      emit_type(e, v->type, v->lanes));
-}
-
-static bool is_zero(const ctune_value *v) {
-    return v->op == CTUNE_V_CONST && v->text == NULL && v->i_value == 0 && v->f_value == 0 &&
-           !signbit(v->f_value);
-}
-
 static void print_splat(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    print_literal_head(e, v);
-    if (is_zero(v->kids[0])) {
-        text(e, "0}");
-        return;
-    }
-    ctune_text_printf(e->out, "CTUNE_X%d(", v->lanes);
+    ctune_text_printf(e->out, "CTUNE_SPLAT%d(%s, ", v->lanes, emit_type(e, v->type, v->lanes));
     emit_value(e, v->kids[0], CTUNE_LEVEL_ANY);
-    text(e, ")}");
+    text(e, ")");
 }
 
+/* In parentheses but where it is the whole expression: see print_fma. */
 static void print_gather(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    print_literal_head(e, v);
+    ctune_text_printf(e->out, "%s(%s){", e->options->is_c90 ? "__extension__ " : "",
+                      emit_type(e, v->type, v->lanes));
     print_list(e, v, CTUNE_LEVEL_ANY);
     text(e, "}");
 }
@@ -383,13 +369,13 @@ static const value_row rows[CTUNE_N_VALUE_OPS] = {
     [CTUNE_V_MIN] = {print_extreme, "<", L(OTHER), L(SUM), L(SUM)},
     [CTUNE_V_MAX] = {print_extreme, ">", L(OTHER), L(SUM), L(SUM)},
     [CTUNE_V_CALL] = {print_call, NULL, L(PRIMARY), 0, 0},
-    [CTUNE_V_SPLAT] = {print_splat, NULL, L(OTHER), 0, 0},
+    [CTUNE_V_SPLAT] = {print_splat, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_GATHER] = {print_gather, NULL, L(OTHER), 0, 0},
     [CTUNE_V_EXTRACT] = {print_extract, NULL, L(PRIMARY), 0, 0},
 };
 #undef L
 
-static ctune_level level_of(const ctune_value *v) {
+static emit_level level_of(const ctune_value *v) {
     bool is_blend =
         v->lanes > 1 && (v->op == CTUNE_V_SELECT || v->op == CTUNE_V_MIN || v->op == CTUNE_V_MAX);
     bool is_mask = v->lanes > 1 && v->op >= CTUNE_V_LT && v->op <= CTUNE_V_NE;
@@ -429,7 +415,7 @@ static void print_rounded(ctune_emitter *e, const ctune_value *v, const value_ro
     text(e, ")");
 }
 
-void emit_value(ctune_emitter *e, const ctune_value *v, ctune_level level) {
+void emit_value(ctune_emitter *e, const ctune_value *v, emit_level level) {
     if (v == NULL) {
         ctune_loops_fail(e->loops, CTUNE_EBUG, "emit: a value is missing");
         return;

@@ -6,7 +6,7 @@
 
 /* How tightly text holds together: an operand below the level that its place needs gets
  * parentheses. Only sums and products go without where C's rules would allow more. */
-typedef enum ctune_level {
+typedef enum emit_level {
     CTUNE_LEVEL_ANY,   /* a whole expression */
     CTUNE_LEVEL_OTHER, /* ?: & | << ... : never an operand without parentheses */
     CTUNE_LEVEL_TEST,  /* a < b: operand of && and || */
@@ -14,7 +14,7 @@ typedef enum ctune_level {
     CTUNE_LEVEL_PROD,  /* a * b */
     CTUNE_LEVEL_UNARY, /* -a, (int)a, *p */
     CTUNE_LEVEL_PRIMARY
-} ctune_level;
+} emit_level;
 
 typedef struct ctune_emit_vector {
     ctune_type type;
@@ -61,7 +61,7 @@ CTUNE_MUST_USE ctune_status emit_scan(ctune_emitter *e);
 bool emit_is_rounded(const ctune_emitter *e, const ctune_value *value);
 
 /* ---- c_index.c */
-void emit_index(ctune_emitter *e, const ctune_aff *aff, ctune_level level);
+void emit_index(ctune_emitter *e, const ctune_aff *aff, emit_level level);
 void emit_place(ctune_emitter *e, const ctune_place *place);
 /* All forms >= 0, joined by `&&`. */
 void emit_conditions(ctune_emitter *e, const ctune_aff *const *conds, int n);
@@ -80,9 +80,9 @@ void emit_vector_typedef(ctune_text *out, ctune_type type, int lanes);
 bool emit_prelude_has(const ctune_emit_options *options, ctune_type type, int lanes);
 
 /* ---- c_value.c */
-void emit_value(ctune_emitter *e, const ctune_value *value, ctune_level level);
+void emit_value(ctune_emitter *e, const ctune_value *value, emit_level level);
 /* As a condition: no arithmetic that a compiler would warn of. */
-void emit_test(ctune_emitter *e, const ctune_value *value, ctune_level level);
+void emit_test(ctune_emitter *e, const ctune_value *value, emit_level level);
 
 /* ---- c_node.c */
 void emit_kids(ctune_emitter *e, const ctune_lnode *first);

@@ -216,11 +216,11 @@ static uint32_t add_ops(const est_kernel *b, const ctune_expr *e, double *slots,
 
 static double count_ops(const est_kernel *b) {
     const ctune_stage *stage = b->path->stage;
-    uint32_t packed, mask = b->target->mask;
+    uint32_t packed;
     double slots = 0;
-    mask |= add_ops(b, stage->rhs, &slots, &packed);
+    (void)add_ops(b, stage->rhs, &slots, &packed);
     if (stage->guard != NULL) {
-        mask |= add_ops(b, stage->guard, &slots, &packed);
+        (void)add_ops(b, stage->guard, &slots, &packed);
         slots += n_copies(b, ~0u);
     }
     bool is_fused = (stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB) &&

@@ -234,6 +234,8 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into);
 /* A full tile: prologue, core, epilogue. tile: the nest's own loops, NULL for a narrower tile. */
 ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile *tile,
                              ctune_lnode *into);
+/* Sets guard's conditions: every point of the tile has iterations. */
+ctune_status lower_point_conditions(lowerer *w, const lower_block *b, ctune_lnode *guard);
 ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *into);
 /* Limits of the reduction loops that every point of the tile shares. *depends: some limit differs
  * between points. */

@@ -15,23 +15,19 @@ static void pop_n(lowerer *w, int n) {
 
 /* ---- padded ---------------------------------------------------------------------------------- */
 
-/* May expr be evaluated at points outside the domain? Only packed or tile-invariant reads; nothing
- * that can trap. */
-static bool is_safe_outside(const lowerer *w, const lower_block *b, const ctune_expr *expr) {
-    if (lower_find_packed(w, b->stmt, expr) != NULL) {
-        return true;
+/* May expr be evaluated at points outside the domain along dim t of the tile? Only packed reads or
+ * those that do not move with it; nothing that can trap. */
+static bool is_safe_outside(const lowerer *w, const lower_block *b, int t, const ctune_expr *expr) {
+    const ctune_stmt *s = &w->tree->stmts[b->stmt];
+    const lower_packed *packed = lower_find_packed(w, b->stmt, expr);
+    if (packed != NULL && packed->tile_pos == b->tile[t].pos) {
+        return true; /* panels are padded */
     }
     switch (expr->op) {
     case CTUNE_OP_CONST:
         return true;
     case CTUNE_OP_READ:
-        for (int t = 0; t < b->n_tile; t++) {
-            const ctune_stmt *s = &w->tree->stmts[b->stmt];
-            if (lower_reads_dim(w, s, &expr->access, s->dims[b->tile[t].pos])) {
-                return false;
-            }
-        }
-        return true;
+        return !lower_reads_dim(w, s, &expr->access, s->dims[b->tile[t].pos]);
     case CTUNE_OP_CAST:
         if (!ctune_type_is_float(expr->type) && ctune_type_is_float(expr->kids[0]->type)) {
             return false;
@@ -48,7 +44,7 @@ static bool is_safe_outside(const lowerer *w, const lower_block *b, const ctune_
         return false;
     }
     for (int i = 0; i < expr->n_kids; i++) {
-        if (!is_safe_outside(w, b, expr->kids[i])) {
+        if (!is_safe_outside(w, b, t, expr->kids[i])) {
             return false;
         }
     }
@@ -119,74 +115,167 @@ static ctune_status padded_tile(lowerer *w, const lower_block *b, const lower_in
 
 /* ---- narrower tiles -------------------------------------------------------------------------- */
 
-static ctune_status narrow_tiles(lowerer *w, const lower_block *b, int t, ctune_lnode *into);
+enum { MAX_RUNGS = 6 };
 
-static ctune_status scan_points(lowerer *w, const lower_block *b, int t, const ctune_aff *lo,
-                                const ctune_aff *end, ctune_lnode *into) {
-    int dim = w->tree->stmts[b->stmt].dims[b->tile[t].pos];
-    int var = ctune_loops_index_var(w->loops, w->tree->dims[dim].name);
-    ctune_lnode *loop = ctune_lnode_for(w->loops, var, lo, end, 1, CTUNE_LANN_SERIAL);
-    ctune_lnode_append(into, loop);
-    lower_push(w, var, dim, 1, -1);
-    ctune_status status = narrow_tiles(w, b, t + 1, loop);
-    lower_pop(w);
-    return status;
-}
-
-/* Whole vectors of dim t from *lo on; *lo becomes the first point left. */
-static ctune_status whole_vectors(lowerer *w, const lower_block *b, int t, int lanes,
-                                  const ctune_aff **lo, const ctune_aff **end, ctune_lnode *into) {
-    ctune_loops *l = w->loops;
-    int dim = w->tree->stmts[b->stmt].dims[b->tile[t].pos];
-    const ctune_aff *first = lower_let(w, "first", *lo, into);
-    const ctune_aff *stop = lower_let(w, "end", *end, into);
-    if (first == NULL || stop == NULL) {
-        return ctune_loops_status(l);
-    }
-    int var = ctune_loops_index_var(l, w->tree->dims[dim].name);
-    ctune_lnode *chunk = ctune_lnode_for(
-        l, var, first, ctune_aff_add_const(w->arena, stop, 1 - lanes), lanes, CTUNE_LANN_SERIAL);
-    ctune_lnode_append(into, chunk);
-    lower_block one = *b;
-    one.n_tile = 1;
-    one.tile[0] =
-        (lower_tile_dim){.pos = b->tile[t].pos, .origin = var, .extent = lanes, .is_vector = true};
-    one.pseudo[0] = b->pseudo[t];
-    lower_push(w, var, dim, lanes, -1);
-    ctune_status status = lower_full_tile(w, &one, NULL, chunk);
-    lower_pop(w);
-    /* first + floor((stop - first) / lanes) * lanes, not before first */
-    const ctune_aff *rest = ctune_aff_add(
-        w->arena, first,
-        ctune_aff_scale(w->arena, ctune_loops_floor(l, ctune_aff_sub(w->arena, stop, first), lanes),
-                        lanes));
-    *lo = lower_let(w, "rest", ctune_loops_max(l, rest, first), into);
-    *end = stop;
-    return status;
-}
-
-/* Dim t of the tile point by point (vector dim: by whole vectors, then points). */
-static ctune_status narrow_tiles(lowerer *w, const lower_block *b, int t, ctune_lnode *into) {
-    if (t == b->n_tile) {
-        lower_block scalar = *b;
-        scalar.n_tile = 0;
-        return lower_full_tile(w, &scalar, NULL, into);
-    }
+/* Sizes that dim t is cut into, largest first, down to single points: quarters of the tile; of
+ * lanes, the whole tile, one vector, a quarter of one. */
+static int find_rungs(const lowerer *w, const lower_block *b, int t, int64_t *rung) {
     const ctune_stmt *s = &w->tree->stmts[b->stmt];
+    ctune_type type = w->region->tensors[w->region->stages[s->stage].target.tensor].type;
+    const lower_tile_dim *dim = &b->tile[t];
+    int n = 0;
+    rung[n++] = dim->extent;
+    if (!dim->is_vector) {
+        for (int64_t h = (dim->extent + 2) / 4; h > 1 && n < MAX_RUNGS - 1; h = (h + 2) / 4) {
+            rung[n++] = h;
+        }
+    } else if (ctune_type_has_vectors(type)) {
+        int lanes = ctune_tile_lanes(w->options->vector_bytes, type, dim->extent);
+        int least = 16 / ctune_type_get(type)->bytes;
+        if (lanes > 1 && lanes < dim->extent) {
+            rung[n++] = lanes;
+        }
+        if (lanes / 4 >= least && least > 1) {
+            rung[n++] = lanes / 4;
+        }
+    }
+    if (rung[n - 1] > 1) {
+        rung[n++] = 1;
+    }
+    return n;
+}
+
+/* A partial tile while it is cut: which of its dims are done. */
+typedef struct cut {
+    const lower_block *b;           /* the whole tile */
+    bool is_padded[LOWER_MAX_TILE]; /* operands may be read outside along this dim: it is not cut */
+    bool is_whole;                  /* every dim cut so far has its full size */
+    lower_block sub;                /* what a leaf computes */
+} cut;
+
+static ctune_status cut_dim(lowerer *w, const cut *c, int t, ctune_lnode *into);
+
+static void add_dim(lower_block *sub, const lower_block *b, int t, int origin, int64_t extent) {
+    int at = sub->n_tile++;
+    while (at > 0 && sub->tile[at - 1].is_vector) { /* lanes last */
+        sub->tile[at] = sub->tile[at - 1];
+        sub->pseudo[at] = sub->pseudo[at - 1];
+        at--;
+    }
+    sub->tile[at] = b->tile[t];
+    sub->tile[at].origin = origin;
+    sub->tile[at].extent = extent;
+    sub->pseudo[at] = b->pseudo[t];
+}
+
+static ctune_status cut_leaf(lowerer *w, const cut *c, ctune_lnode *into) {
+    lower_block padded = c->sub, edge = c->sub;
+    edge.n_tile = 0; /* only the padded dims: are they inside? */
+    for (int t = 0; t < c->b->n_tile; t++) {
+        if (c->is_padded[t]) {
+            add_dim(&padded, c->b, t, c->b->tile[t].origin, c->b->tile[t].extent);
+            add_dim(&edge, c->b, t, c->b->tile[t].origin, c->b->tile[t].extent);
+        }
+    }
+    lower_inner inner[CTUNE_MAX_DEPTH];
+    bool depends;
+    if (edge.n_tile == 0) {
+        return lower_full_tile(w, &padded, NULL, into);
+    }
+    ctune_status status = lower_core_limits(w, &padded, inner, &depends);
+    ctune_lnode *guard = ctune_lnode_if(w->loops, NULL, 0, NULL);
+    ctune_lnode *rest = ctune_lnode_new(w->loops, CTUNE_L_SEQ);
+    if (guard == NULL || rest == NULL) {
+        return lower_fail(w);
+    }
+    if (status == CTUNE_OK && !c->is_whole) { /* else the full tile has been tried */
+        status = lower_point_conditions(w, &edge, guard);
+    }
+    if (status == CTUNE_OK && guard->n_conds > 0) {
+        ctune_lnode_append(into, guard);
+        guard->other = rest;
+        status = lower_full_tile(w, &padded, NULL, guard);
+        into = rest;
+    }
+    return status == CTUNE_OK ? padded_tile(w, &padded, inner, into) : status;
+}
+
+/* The points [lo, end) of dim t in steps of h. */
+static ctune_status cut_rung(lowerer *w, const cut *c, int t, int64_t h, const ctune_aff *lo,
+                             const ctune_aff *end, ctune_lnode *into) {
+    int dim = w->tree->stmts[c->b->stmt].dims[c->b->tile[t].pos];
+    int var = ctune_loops_index_var(w->loops, w->tree->dims[dim].name);
+    ctune_lnode *loop = ctune_lnode_for(
+        w->loops, var, lo, ctune_aff_add_const(w->arena, end, 1 - h), h, CTUNE_LANN_SERIAL);
+    ctune_lnode_append(into, loop);
+    cut next = *c;
+    next.is_whole &= h == c->b->tile[t].extent;
+    if (h > 1) {
+        add_dim(&next.sub, c->b, t, var, h);
+    }
+    lower_push(w, var, dim, h, -1);
+    ctune_status status = cut_dim(w, &next, t + 1, loop);
+    lower_pop(w);
+    return status;
+}
+
+static bool is_last(const cut *c, int t) {
+    for (int k = t + 1; k < c->b->n_tile; k++) {
+        if (!c->is_padded[k]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_padded(const cut *c) {
+    for (int t = 0; t < c->b->n_tile; t++) {
+        if (c->is_padded[t]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Dim t from its largest rung down: `for` whole pieces, then what is left. */
+static ctune_status cut_dim(lowerer *w, const cut *c, int t, ctune_lnode *into) {
+    ctune_loops *l = w->loops;
+    if (t == c->b->n_tile) {
+        return cut_leaf(w, c, into);
+    }
+    if (c->is_padded[t]) {
+        return cut_dim(w, c, t + 1, into);
+    }
     lower_limit lo, hi;
-    ctune_status status = lower_bounds(w, b->stmt, s->dims[b->tile[t].pos], &lo, &hi);
+    ctune_status status =
+        lower_bounds(w, c->b->stmt, w->tree->stmts[c->b->stmt].dims[c->b->tile[t].pos], &lo, &hi);
     if (status != CTUNE_OK) {
         return status;
     }
-    ctune_type type = w->region->tensors[w->region->stages[s->stage].target.tensor].type;
-    int lanes = b->tile[t].is_vector && ctune_type_has_vectors(type)
-                    ? ctune_tile_lanes(w->options->vector_bytes, type, b->tile[t].extent)
-                    : 1;
-    const ctune_aff *first = lower_limit_aff(w, &lo, 0), *end = lower_limit_aff(w, &hi, 1);
-    if (lanes > 1) {
-        status = whole_vectors(w, b, t, lanes, &first, &end, into);
+    int64_t rung[MAX_RUNGS];
+    int n = find_rungs(w, c->b, t, rung), first = 0;
+    if (c->is_whole && is_last(c, t) && !has_padded(c)) {
+        first = n > 1 ? 1 : 0; /* the full tile has been tried */
     }
-    return status == CTUNE_OK ? scan_points(w, b, t, first, end, into) : status;
+    const ctune_aff *at = lower_limit_aff(w, &lo, 0), *end = lower_limit_aff(w, &hi, 1);
+    if (n - first > 1) {
+        at = lower_let(w, "first", at, into);
+        end = lower_let(w, "end", end, into);
+    }
+    for (int r = first; r < n && status == CTUNE_OK && at != NULL && end != NULL; r++) {
+        status = cut_rung(w, c, t, rung[r], at, end, into);
+        if (r + 1 < n) { /* at + floor((end - at) / h) * h, not before at */
+            const ctune_aff *whole =
+                ctune_loops_floor(l, ctune_aff_sub(w->arena, end, at), rung[r]);
+            whole = ctune_loops_max(l, whole, ctune_loops_const(l, 0));
+            at = lower_let(w, "rest",
+                           whole == NULL ? NULL
+                                         : ctune_aff_add(w->arena, at,
+                                                         ctune_aff_scale(w->arena, whole, rung[r])),
+                           into);
+        }
+    }
+    return status == CTUNE_OK ? ctune_loops_status(l) : status;
 }
 
 ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *into) {
@@ -197,12 +286,10 @@ ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *i
     if (status != CTUNE_OK) {
         return status;
     }
-    int64_t points = 1;
+    cut c = {.b = b, .is_whole = true, .sub = *b};
+    c.sub.n_tile = 0;
     for (int t = 0; t < b->n_tile; t++) {
-        points *= b->tile[t].extent;
+        c.is_padded[t] = !depends && b->tile[t].extent > 1 && is_safe_outside(w, b, t, stage->rhs);
     }
-    if (!depends && points > 1 && is_safe_outside(w, b, stage->rhs)) {
-        return padded_tile(w, b, inner, into);
-    }
-    return narrow_tiles(w, b, 0, into);
+    return cut_dim(w, &c, 0, into);
 }

@@ -202,6 +202,15 @@ static ctune_status point_conditions(lowerer *w, const lower_block *b, condition
     return status;
 }
 
+ctune_status lower_point_conditions(lowerer *w, const lower_block *b, ctune_lnode *guard) {
+    conditions c = {.w = w, .guard = guard};
+    bool is_possible = true;
+    ctune_status status = point_conditions(w, b, &c, &is_possible);
+    guard->conds = c.cond;
+    guard->n_conds = c.n;
+    return status;
+}
+
 static bool is_over(const lower_block *b, const lower_inner *inner, const ctune_aff *aff) {
     for (int i = 0; i < b->n_inner; i++) {
         if (ctune_aff_coef(aff, CTUNE_TERM_AXIS, inner[i].var) != 0) {

@@ -26,6 +26,7 @@ static void entry_clear(ctune_lock_entry *entry) {
     free(entry->target);
     free(entry->sizes);
     free(entry->schedule);
+    free(entry->verified);
     memset(entry, 0, sizeof *entry);
 }
 
@@ -97,9 +98,11 @@ static ctune_status entry_copy(ctune_ctx *ctx, const ctune_lock_entry *from,
     out->target = trimmed(from->target, strlen(from->target));
     out->sizes = trimmed(from->sizes, strlen(from->sizes));
     out->schedule = canonical_schedule(from->schedule, &is_schedule_valid);
+    const char *verified = from->verified != NULL ? from->verified : "";
+    out->verified = trimmed(verified, strlen(verified));
     ctune_status status = CTUNE_OK;
     if (out->region == NULL || out->source == NULL || out->target == NULL || out->sizes == NULL ||
-        out->schedule == NULL) {
+        out->schedule == NULL || out->verified == NULL) {
         status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for a lock entry");
     } else if (out->region[0] == '\0' || strpbrk(out->region, blanks) != NULL) {
         status =
@@ -110,6 +113,8 @@ static ctune_status entry_copy(ctune_ctx *ctx, const ctune_lock_entry *from,
         status = ctune_fail(ctx, CTUNE_EUSAGE, "lock entry: '%.80s' is no target", out->target);
     } else if (strpbrk(out->sizes, "\n") != NULL) {
         status = ctune_fail(ctx, CTUNE_EUSAGE, "lock entry: sizes have more than one line");
+    } else if (strpbrk(out->verified, "\n") != NULL) {
+        status = ctune_fail(ctx, CTUNE_EUSAGE, "lock entry: what was verified has several lines");
     } else if (!is_schedule_valid) {
         status = ctune_fail(ctx, CTUNE_EUSAGE, "lock entry: 'end' in a schedule");
     } else if (!is_number_fine(from->speedup, 1e9) || !is_number_fine(from->tuned_ns, 1e15)) {

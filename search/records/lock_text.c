@@ -62,6 +62,9 @@ void ctune_lock_print(const ctune_lock *lock, ctune_text *out) {
         ctune_text_printf(out, "%lld.%02lld time ", hundredths / 100, hundredths % 100);
         print_time(out, e->tuned_ns);
         ctune_text_append(out, "\n");
+        if (e->verified != NULL && e->verified[0] != '\0') {
+            ctune_text_printf(out, "  verified %s\n", e->verified);
+        }
         print_schedule(out, e->schedule);
         ctune_text_append(out, "end\n");
     }
@@ -295,6 +298,10 @@ static ctune_status read_entry(reader *r, ctune_lock_entry *out) {
     TRY(read_time(r, &out->tuned_ns));
     TRY(expect_end(r));
     next_line(r);
+    if (skip_word(r, "verified")) { /* not in older locks */
+        TRY(read_copy(r, "what was verified", true, &out->verified));
+        next_line(r);
+    }
     TRY(expect_word(r, "schedule"));
     bool is_original = skip_word(r, "original");
     TRY(expect_end(r));
@@ -330,6 +337,7 @@ static void free_entry(ctune_lock_entry *entry) {
     free(entry->target);
     free(entry->sizes);
     free(entry->schedule);
+    free(entry->verified);
 }
 
 static ctune_status read_all(reader *r, ctune_lock *lock) {

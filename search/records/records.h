@@ -107,6 +107,8 @@ typedef struct ctune_lock_entry {
     char *schedule;    /* schedule text, newline-separated; "" = original was best */
     double speedup;    /* original / tuned when it was measured */
     double tuned_ns;
+    char *verified; /* against what and at which sizes its results were compared, one line of words;
+                       NULL or "" = they were not (predicted, or an older lock) */
 } ctune_lock_entry;
 
 typedef struct ctune_lock {

@@ -104,12 +104,9 @@ void ctune_target_read_macros(const char *macros, ctune_target *out) {
     const char *standard = macro_find(macros, "__STDC_VERSION__");
     out->is_c90 = standard == NULL || strncmp(standard, "199409", 6) == 0;
     out->has_fma = has_fma(macros);
-    /* GCC contracts everywhere, but not in the ISO modes */
-    out->contract = clang != NULL                                   ? CTUNE_CONTRACT_ON
-                    : macro_find(macros, "__STRICT_ANSI__") != NULL ? CTUNE_CONTRACT_OFF
-                                                                    : CTUNE_CONTRACT_FAST;
     out->fast_math = macro_find(macros, "__FAST_MATH__") != NULL ||
                      macro_find(macros, "__ASSOCIATIVE_MATH__") != NULL;
+    out->contract = out->has_fma ? CTUNE_CONTRACT_FAST : CTUNE_CONTRACT_OFF;
 }
 
 /* Flags that no compiler has a macro for: 1 = permits reassociation, 0 = forbids it, -1 = silent.
@@ -130,41 +127,6 @@ static int associative_flag(int n_flags, const char *const *flags) {
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
             value = strcmp(flags[i], rows[j].flag) == 0 ? rows[j].value : value;
         }
-    }
-    return value;
-}
-
-/* The last flag that says where products may be fused; by_default: by compiler and standard. */
-static ctune_contract contract_flag(bool is_clang, int n_flags, const char *const *flags,
-                                    ctune_contract by_default) {
-    static const struct {
-        const char *flag;
-        bool is_clangs; /* clang alone understands it so */
-        ctune_contract value;
-    } rows[] = {
-        {"-ffp-contract=fast", false, CTUNE_CONTRACT_FAST},
-        {"-ffp-contract=fast-honor-pragmas", true, CTUNE_CONTRACT_FAST},
-        {"-ffp-contract=on", true, CTUNE_CONTRACT_ON},
-        {"-ffp-contract=off", false, CTUNE_CONTRACT_OFF},
-        {"-ffast-math", true, CTUNE_CONTRACT_FAST},
-        {"-Ofast", true, CTUNE_CONTRACT_FAST},
-        {"-funsafe-math-optimizations", true, CTUNE_CONTRACT_FAST},
-        {"-fno-fast-math", true, CTUNE_CONTRACT_ON},
-        {"-fno-unsafe-math-optimizations", true, CTUNE_CONTRACT_ON},
-        {"-ffp-model=fast", true, CTUNE_CONTRACT_FAST},
-        {"-ffp-model=aggressive", true, CTUNE_CONTRACT_FAST},
-        {"-ffp-model=precise", true, CTUNE_CONTRACT_ON},
-        {"-ffp-model=strict", true, CTUNE_CONTRACT_OFF},
-    };
-    ctune_contract value = by_default;
-    for (int i = 0; i < n_flags; i++) {
-        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
-            if (strcmp(flags[i], rows[j].flag) == 0 && (is_clang || !rows[j].is_clangs)) {
-                value = rows[j].value;
-            }
-        }
-        /* GCC has no `on` for C: it means off */
-        value = !is_clang && strcmp(flags[i], "-ffp-contract=on") == 0 ? CTUNE_CONTRACT_OFF : value;
     }
     return value;
 }
@@ -287,8 +249,9 @@ ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compile
     }
     int flag = associative_flag(n_flags, compiler->flags);
     out->fast_math = flag >= 0 ? flag == 1 : out->fast_math;
-    out->contract = contract_flag(strncmp(out->compiler, "clang", 5) == 0, n_flags, compiler->flags,
-                                  out->contract);
+    if (out->contract != CTUNE_CONTRACT_OFF) {
+        out->contract = ctune_target_contract(out->compiler, n_flags, compiler->flags);
+    }
     out->n_threads = out->openmp ? count_threads() : 1;
     return CTUNE_OK;
 }

@@ -26,6 +26,10 @@ void ctune_target_read_macros(const char *macros, ctune_target *out);
 void ctune_target_read_caches(const char *folder, ctune_target *out);
 /* Caches, by default or as they are, and the CPU of this machine. */
 void ctune_target_read_machine(ctune_target *out);
+/* What the flags say about fusing products and sums, on an instruction set that can.
+ * target_contract.c
+ */
+ctune_contract ctune_target_contract(const char *compiler, int n_flags, const char *const *flags);
 /* Of the instruction set of that name; 16 and 16 when it is not known. */
 void ctune_target_isa_get(const char *isa, int *vector_bytes, int *n_regs);
 /* LLVM's name of this machine's CPU, "" when it has none. */

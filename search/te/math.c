@@ -11,15 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MATH_ROOTS(X) X(sqrt) X(cbrt) X(fabs)
+#define MATH_ROUNDING(X) X(floor) X(ceil) X(trunc) X(round) X(rint) X(nearbyint)
+#define MATH_POWERS(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p)
+#define MATH_ANGLES(X) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)
+#define MATH_HYPERBOLIC(X) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)
+#define MATH_SPECIAL(X) X(erf) X(erfc) X(tgamma) X(lgamma)
 #define MATH_TABLE_1(X)                                                                            \
-    X(sqrt)                                                                                        \
-    X(cbrt)                                                                                        \
-    X(fabs)                                                                                        \
-    X(floor)                                                                                       \
-    X(ceil)                                                                                        \
-    X(trunc) X(round) X(rint) X(nearbyint) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10)         \
-        X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh)     \
-            X(acosh) X(atanh) X(erf) X(erfc) X(tgamma) X(lgamma)
+    MATH_ROOTS(X)                                                                                  \
+    MATH_ROUNDING(X)                                                                               \
+    MATH_POWERS(X) MATH_ANGLES(X) MATH_HYPERBOLIC(X) MATH_SPECIAL(X)
 #define MATH_TABLE_2(X)                                                                            \
     X(pow) X(fmin) X(fmax) X(fmod) X(remainder) X(atan2) X(hypot) X(copysign) X(fdim) X(nextafter)
 #define MATH_TABLE_3(X) X(fma)

@@ -384,6 +384,11 @@ int64_t ctune_aff_eval(const ctune_region *region, const ctune_aff *aff, const i
 int64_t ctune_tensor_shape(const ctune_region *region, int tensor, const int64_t *params,
                            int64_t *extents);
 
+/* Bounding box of all accesses to a tensor: lo[d] <= index <= hi[d]. false (and zeros) when nothing
+ * runs. */
+bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *params, int64_t *lo,
+                      int64_t *hi);
+
 /* Representative parameter values, set `which`: the which-th of each, the last of a shorter list.
  * out [n_params]. */
 void ctune_region_sizes(const ctune_region *region, int which, int64_t *out);

@@ -4,11 +4,6 @@
 
 #include "search/te/te.h"
 
-/* Bounding box of all accesses to a tensor: lo[d] <= index <= hi[d]. false (and zeros) when nothing
- * runs. */
-bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *params, int64_t *lo,
-                      int64_t *hi);
-
 /* "A[$0][$1]", "x": in the arena. */
 const char *ctune_tensor_default_pattern(ctune_arena *arena, const char *name, int rank);
 

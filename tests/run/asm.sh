@@ -1,21 +1,36 @@
-#!/bin/sh
-# A register tile stays in registers: vector FMAs are there, no vector register goes to the stack. 6 x 16 floats are 12
-# accumulators of the 16 registers that AVX2 has.
+# A register tile stays in registers, for one compiler and one -march: enough vector multiply-adds are there, no vector goes to
+# the stack. The object is only looked at, so that the machine need not have these instructions.
+#   asm.sh COMPILER MARCH LANES
+# LANES: floats in the narrowest vector that counts. The tile is 6 rows of 16 floats, or of 8 where a vector has 4 lanes: at
+# most 12 accumulators, and all targets have 16 registers.
 . "$(dirname "$0")/lib.sh"
-cat >tile.c <<'END'
+compiler=$1
+arch=$2
+lanes=$3
+[ "$(uname -m)" = x86_64 ] || exit 77
+echo | $compiler -march="$arch" -x c -c - -o /dev/null 2>"$work/stderr" || {
+    echo "$compiler does not know $arch"
+    exit 77
+}
+width=16
+[ "$lanes" -ge 8 ] || width=8
+cat >tile.c <<END
 void gemm(int n, float A[n][n], float B[n][n], float C[n][n]) {
-#pragma tune schedule("split i 6 -> i0 i1; split j 16 -> j0 j1; split k 256 -> k0 k1; reorder k0 j0 i0 k1 i1 j1; cache_read S0.1 at j0 pack; cache_write S0 at i0 register; unroll i1; vectorize j1")
+#pragma tune schedule("split i 6 -> i0 i1; split j $width -> j0 j1; split k 256 -> k0 k1; reorder k0 j0 i0 k1 i1 j1; cache_read S0.1 at j0 pack; cache_write S0 at i0 register; unroll i1; vectorize j1")
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             for (int k = 0; k < n; k++)
                 C[i][j] += A[i][k] * B[k][j];
 }
 END
-[ "$(uname -m)" = x86_64 ] || exit 0
-for compiler in clang-19 gcc; do
-    expect 0 "$CTUNE" show asm tile.c -- $compiler -O3 -mavx2 -mfma
-    fmas=$(grep -c 'vfmadd.*ymm' "$work/stdout")
-    spills=$(grep -c -e 'ymm.*(%rsp)' -e '(%rsp).*ymm' -e 'ymm.*(%rbp)' -e '(%rbp).*ymm' "$work/stdout")
-    [ "$fmas" -ge 12 ] || fail "$compiler: $fmas vector FMAs, not 12"
-    [ "$spills" -eq 0 ] || fail "$compiler: $spills accesses of vectors on the stack"
-done
+expect 0 "$CTUNE" show asm tile.c -- $compiler -O3 -march="$arch"
+awk -v least="$lanes" -v want=$((6 * width)) '
+    { n = /zmm/ ? 16 : /ymm/ ? 8 : /xmm/ ? 4 : 0 }
+    n >= least && /(fmadd[0-9]*|mul)ps/ { sum += n }
+    /mov.*%rsp, *%rbp/ { has_frame = 1 } # else rbp is a register like any other
+    n >= least && (/\(%rsp[,)]/ || has_frame && /\(%rbp\)/) { n_stack++ }
+    END {
+        if (sum < want) print sum + 0 " lanes of multiply-adds in vectors of at least " least ", not " want
+        if (n_stack > 0) print n_stack " accesses of vectors on the stack"
+    }' "$work/stdout" >"$work/found"
+[ ! -s "$work/found" ] || fail "$compiler -march=$arch: $(cat "$work/found")"

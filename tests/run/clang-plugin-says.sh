@@ -6,12 +6,6 @@ plugin="-fplugin=$CTUNE_CLANG_PLUGIN"
 arg=-fplugin-arg-ctune
 clause='schedule("split j 8 -> j0 j1; vectorize j1")'
 
-same_code() {
-    objdump -dr "$1" | tail -n +4 >"$work/code.1"
-    objdump -dr "$2" | tail -n +4 >"$work/code.2"
-    cmp "$work/code.1" "$work/code.2" || fail "$1 and $2 differ"
-}
-silent() { [ ! -s "$work/stderr" ] || fail "said something"; }
 
 # ---- remarks ---------------------------------------------------------------------------------------
 make_gemm gemm.c "sizes(n=40) $clause"
@@ -137,13 +131,13 @@ one_warning 'internal error'
 for other in clang-14 clang-15 clang-16; do
     if command -v $other >/dev/null; then
         expect 0 $other -O2 -w $plugin $arg-mode=lock -c gemm.c -o got.o
-        [ "$(wc -l <"$work/stderr")" = 1 ] || fail "not one line from $other"
+        one_line $other
         err_has "ctune's plugin is for clang"
     fi
 done
 if command -v gcc >/dev/null; then
     expect 0 gcc -O2 -w $plugin -c gemm.c -o got.o
-    [ "$(wc -l <"$work/stderr")" = 1 ] || fail "not one line from gcc"
+    one_line gcc
     err_has "ctune's plugin is for clang"
 fi
-[ -z "$(ls "$TMPDIR")" ] || fail "files are left in TMPDIR: $(ls "$TMPDIR")"
+nothing_left

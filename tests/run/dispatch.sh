@@ -7,10 +7,8 @@ expect 0 "$CTUNE" tune gemm.c --trials 8 --batch 8 --rounds 3 --json -- $flags
 has ctune.lock 'n=14'
 has ctune.lock 'n=40'
 
-want=$(compile_run gemm.c $flags) || exit 1
 expect 0 "$CTUNE" apply gemm.c -o tuned.c -- $flags
-got=$(compile_run tuned.c $flags) || exit 1
-[ "$want" = "$got" ] || fail "$want before, $got after"
+same_results gemm.c tuned.c $flags
 if grep -q 'ctune:begin' tuned.c; then
     [ "$(grep -c 'ctune:original begin' tuned.c)" = 1 ] || fail "the original is there more than once"
 fi
@@ -48,12 +46,10 @@ expect 0 "$CTUNE" apply gemm.c --lock equal.lock -o equal.c -- $flags
 has_not equal.c '(long)(n) [<>]'
 has_not equal.c 'ctune:fallback'
 for file in long half equal; do
-    got=$(compile_run $file.c $flags) || exit 1
-    [ "$want" = "$got" ] || fail "$file: $want before, $got after"
+    same_results gemm.c $file.c $flags
 done
-for compiler in "clang-19 -O2 -march=native" "gcc -O2 -march=native"; do
-    got=$(compile_run tuned.c $compiler) || exit 1
-    [ "$want" = "$got" ] || fail "$want before, $got after"
+for compiler in "$clang" "$gcc"; do
+    same_results gemm.c tuned.c $compiler
 done
 expect 0 "$CTUNE" apply --lock two.lock tuned.c -o again.c -- $flags
 same tuned.c again.c

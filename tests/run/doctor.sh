@@ -11,7 +11,7 @@ out_has '^bandwidth'
 [ ! -e "$XDG_CACHE_HOME" ] || fail "doctor writes without --calibrate"
 expect 0 "$CTUNE" doctor --calibrate -- $flags
 out_has "^facts .*cache dir/ctune/machine-"
-[ -z "$(ls "$TMPDIR")" ] || fail "working folders are left: $(ls "$TMPDIR")"
+nothing_left
 file=$(ls "$XDG_CACHE_HOME"/ctune/machine-*.txt)
 has "$file" '^ctune-machine 1$'
 python3 - "$file" <<'EOF' || fail "implausible figures"

@@ -12,12 +12,13 @@ checksum() {
     "$1" $args | sed 's/.*checksum //'
 }
 args=$*
-for cc in "clang-19 -O3" "gcc -O3"; do
-    $cc -march=native -w "$file" ${main:+"$main"} -o plain || fail "$cc does not compile $file"
-    expect 0 "$CTUNE" tune "$file" --sizes "$sizes" --trials 6 --quiet -- $cc -march=native
+for compiler in clang-19 gcc; do
+    cc="$compiler -O3 $(march $compiler)"
+    $cc -w "$file" ${main:+"$main"} -o plain || fail "$cc does not compile $file"
+    expect 0 "$CTUNE" tune "$file" --sizes "$sizes" --trials 6 --quiet -- $cc
     out_has "trials"
-    expect 0 "$CTUNE" apply "$file" -o src/tuned.c -- $cc -march=native
-    $cc -march=native -w src/tuned.c ${main:+"$main"} -o tuned || fail "$cc does not compile src/tuned.c"
+    expect 0 "$CTUNE" apply "$file" -o src/tuned.c -- $cc
+    $cc -w src/tuned.c ${main:+"$main"} -o tuned || fail "$cc does not compile src/tuned.c"
     want=$(checksum ./plain)
     [ -n "$want" ] && [ "$want" = "$(checksum ./tuned)" ] || fail "$cc: tuned $file differs"
 done

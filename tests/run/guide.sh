@@ -47,7 +47,7 @@ awk -v folder="$work/pieces" '
 # a search of seconds; the rest is as the reader runs it
 shorten() {
     [ -z "${GUIDE_FULL:-}" ] || { cat "$1"; return; }
-    sed -e 's/--budget [0-9]*s/--trials 6 --rounds 3/' -e 's/BUDGET [0-9]*s/BUDGET 1s ARGS --trials 6 --rounds 3/' "$1"
+    sed -e 's/--budget [0-9]*s/--trials 6 --rounds 3/' -e 's/BUDGET [0-9]*s/BUDGET 10m ARGS --trials 6 --rounds 3/' "$1"
 }
 
 mkdir "$work/demo" # without a quote in its name: Ninja does not read those in dependency files

@@ -19,9 +19,9 @@ for file in a.jsonl a.jsonl.gz .ctune/history.db; do
 done
 expect 0 sh -c '"$0" import - --history third.db <a.jsonl.gz' "$CTUNE"
 out_has "standard input: $n records: $n imported"
-(cd "$work/tmp" && "$CTUNE" import "$work/it's here/a.jsonl") >"$work/stdout" || fail "default history"
-[ -e "$work/tmp/.ctune/history.db" ] || fail "no default history"
-rm -r "$work/tmp/.ctune"
+(cd "$TMPDIR" && "$CTUNE" import "$work/it's here/a.jsonl") >"$work/stdout" || fail "default history"
+[ -e "$TMPDIR/.ctune/history.db" ] || fail "no default history"
+rm -r "$TMPDIR/.ctune"
 
 # what is malformed is said, the rest goes in
 { echo nonsense; cat a.jsonl; echo '{"trial":1}'; } >bad.jsonl

@@ -1,15 +1,37 @@
 # What the run tests share. Sourced: . "$(dirname "$0")/lib.sh"
-# In: CTUNE, CTUNE_RUNNER, CTUNE_ROOT. The test runs in a folder of its own that goes away in the end; its name has a
-# space and a quote, as users' folders do.
+# In: CTUNE, CTUNE_RUNNER, CTUNE_ROOT; CTUNE_TEST_MARCH, the -march= of what runs (native). Out: $work, and $clang and $gcc,
+# compilers with flags. The test runs in a folder of its own that goes away in the end; its name has a space and a quote, as
+# users' folders do; so have a home and a folder for temporary files. Messages are in English, whatever the user reads.
 set -u
 : "${CTUNE:?}" "${CTUNE_ROOT:?}"
+tests=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/it's here" "$work/tmp"
+mkdir "$work/it's here" "$work/tmp dir" "$work/home"
 cd "$work/it's here" || exit 99
-TMPDIR=$work/tmp
-export TMPDIR
-flags="clang-19 -O2 -march=native"
+TMPDIR="$work/tmp dir"
+XDG_CACHE_HOME=$work/cache
+HOME=$work/home # no calibration, no compiler cache, no settings of the user's
+LC_ALL=C
+export TMPDIR XDG_CACHE_HOME HOME LC_ALL
+unset CTUNE_CC CTUNE_RECORD CTUNE_MACHINE CTUNE_KEEP CTUNE_MODEL CTUNE_PLUGIN_DIR
+unset OMP_NUM_THREADS CPATH C_INCLUDE_PATH GCC_COLORS CLICOLOR_FORCE CCACHE_DIR MAKEFLAGS
+
+# march COMPILER: the flags for what runs here. What the compiler says about them alone, compiling nothing, is no business of a
+# test: clang 19 warns about -march=native on some CPUs, which is switched off by its name; nothing is printed for a compiler
+# that cannot do without.
+march() {
+    arch=-march=${CTUNE_TEST_MARCH:-native}
+    : >"$work/nothing.c"
+    "$1" "$arch" -c "$work/nothing.c" -o "$work/nothing.o" 2>"$work/noise" || return 0
+    arch="$arch$(sed -n 's/.*\[-W\([^],=]*\).*/ -Wno-\1/p' "$work/noise" | sort -u | tr -d '\n')"
+    # shellcheck disable=SC2086
+    "$1" $arch -Werror -c "$work/nothing.c" -o "$work/nothing.o" 2>"$work/noise" && [ ! -s "$work/noise" ] || return 0
+    echo "$arch"
+}
+clang="clang-19 -O2 $(march clang-19)"
+gcc="gcc -O2 $(march gcc)"
+flags=$clang
 
 fail() {
     echo "FAILED: $*" >&2
@@ -38,6 +60,35 @@ has_not() {
 out_has() { has "$work/stdout" "$1"; }
 err_has() { has "$work/stderr" "$1"; }
 same() { cmp "$1" "$2" || fail "$1 and $2 differ"; }
+silent() { [ ! -s "$work/stdout" ] && [ ! -s "$work/stderr" ] || fail "output${1:+ of $1}"; }
+one_line() { [ "$(wc -l <"$work/stderr")" = 1 ] || fail "not one line${1:+ from $1}"; }
+# nothing_left: what was written into TMPDIR is gone
+nothing_left() { [ -z "$(ls "$TMPDIR")" ] || fail "left in TMPDIR${1:+ $1}: $(ls "$TMPDIR")"; }
+
+# code OBJECT: its instructions and relocations, without the object's name
+code() { objdump -dr --no-show-raw-insn "$1" | sed 1,3d; }
+# same_code, other_code OBJECT OBJECT [OF WHAT]
+same_code() {
+    code "$1" >"$work/code.1"
+    code "$2" >"$work/code.2"
+    cmp -s "$work/code.1" "$work/code.2" || fail "$1 and $2 have other instructions: ${3-}"
+}
+other_code() {
+    code "$1" >"$work/code.1"
+    code "$2" >"$work/code.2"
+    ! cmp -s "$work/code.1" "$work/code.2" || fail "$1 and $2 have the same instructions: ${3-}"
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds; what is waited for takes a moment on a quiet machine
+wait_for() {
+    tries=$(($1 * 5))
+    shift
+    until "$@"; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
+        sleep 0.2
+    done
+}
 
 # A small gemm with main that prints a checksum. All values are whole numbers that fit: the sum does not depend on whether a
 # compiler contracts a * b + c. $1: file name, $2: clauses
@@ -83,4 +134,14 @@ compile_run() {
     "$@" -Wall -Wextra -Werror -Wno-unknown-pragmas -o "$work/exe" "$file" -lm 2>"$work/stderr" ||
         fail "$file does not compile with $*"
     "$work/exe" || fail "$file crashes"
+}
+
+# same_results PLAIN TUNED COMPILER...: both print the same
+same_results() {
+    plain_file=$1
+    tuned_file=$2
+    shift 2
+    want=$(compile_run "$plain_file" "$@") || exit 1
+    got=$(compile_run "$tuned_file" "$@") || exit 1
+    [ "$want" = "$got" ] || fail "$*: $want before, $got after ($tuned_file)"
 }

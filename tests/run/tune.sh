@@ -11,7 +11,7 @@ out_has 'lock *ctune.lock'
 [ -s .ctune/history.db ] || fail "no history"
 has ctune.lock gemm
 
-# the same search again: everything is known, nothing is measured but the final
+# the same search again: the first batch is known; later ones follow what was measured, which may differ
 expect 0 "$CTUNE" tune gemm.c --trials 24 --batch 8 --rounds 3 --json --quiet -- $flags
 python3 - "$work/stdout" <<'END' || fail "JSON"
 import json, sys
@@ -20,16 +20,14 @@ assert len(rows) == 1, rows
 row = rows[0]
 assert row["region"] == "gemm" and row["sizes"] == "n=40" and row["status"] in ("tuned", "original"), row
 assert row["original_ns"] > 0 and row["tuned_ns"] > 0 and row["results"] == "identical", row
-assert row["known"] >= row["trials"] * 3 // 4, row
+assert 8 <= row["known"] <= row["trials"] == 24, row
 assert abs(row["flops"] - 2 * 40 ** 3) < 1, row
 END
 [ ! -s "$work/stderr" ] || fail "--quiet is not quiet"
 
 # apply and check
-want=$(compile_run gemm.c $flags) || exit 1
 expect 0 "$CTUNE" apply gemm.c -o tuned.c -- $flags
-got=$(compile_run tuned.c $flags) || exit 1
-[ "$want" = "$got" ] || fail "$want before, $got after"
+same_results gemm.c tuned.c $flags
 expect 0 "$CTUNE" check gemm.c -- $flags
 out_has fresh
 expect 0 "$CTUNE" check --no-run --json gemm.c -- $flags
@@ -65,4 +63,4 @@ expect 2 "$CTUNE" apply gemm.c --lock broken.lock -o x.c -- $flags
 err_has 'broken.lock:1'
 expect 2 "$CTUNE" tune gemm.c --lock broken.lock --trials 8 -- $flags
 same broken.lock keep.lock
-[ -z "$(ls "$TMPDIR")" ] || fail "working folders are left: $(ls "$TMPDIR")"
+nothing_left

@@ -1,5 +1,5 @@
 // RUN: ctune show code %s -- clang-19 -O3 -mavx2 -mfma | FileCheck-19 %s
-// The C of a register tile: accumulators are vector variables, the packed panel is read in order, one FMA expression each.
+// The C of a register tile: accumulators are vector variables, the packed panel is read in order, one fused product each.
 void gemm(int n, float A[n][n], float B[n][n], float C[n][n]) {
 #pragma tune schedule("split i 2 -> i0 i1; split j 16 -> j0 j1; split k 256 -> k0 k1; reorder k0 j0 i0 k1 i1 j1; cache_read S0.1 at j0 pack; cache_write S0 at i0 register; unroll i1; vectorize j1")
     for (int i = 0; i < n; i++)
@@ -12,7 +12,7 @@ void gemm(int n, float A[n][n], float B[n][n], float C[n][n]) {
 // CHECK: ctune_f32x8 acc_0_0 = *(const ctune_f32x8u *)&C[i0][j0];
 // CHECK: ctune_f32x8 acc_1_1 = *(const ctune_f32x8u *)&C[i0 + 1][j0 + 8];
 // CHECK-NEXT: for (long k1 = k0; k1 < ctune_min(n, k0 + 256); k1++) {
-// CHECK-NEXT: const float s0 = A[i0][k1];
-// CHECK-NEXT: const ctune_f32x8 v0 = *(const ctune_f32x8u *)&pack_B[(k1 - k0) * 16];
-// CHECK: acc_0_0 += s0 * v0;
+// CHECK-NEXT: const ctune_f32x8 [[A:A[a-z_0-9]+]] = CTUNE_SPLAT8(ctune_f32x8, A[i0][k1]);
+// CHECK-NEXT: const ctune_f32x8 [[B:pack_B[a-z_0-9]+]] = *(const ctune_f32x8u *)&pack_B[16 * (k1 - k0)];
+// CHECK-NEXT: acc_0_0 = ctune_fma_f32x8([[A]], [[B]], acc_0_0);
 // CHECK: *(ctune_f32x8u *)&C[i0][j0] = acc_0_0;

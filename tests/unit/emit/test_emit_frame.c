@@ -205,6 +205,12 @@ static void test_names(void **state) {
     ctune_region_destroy(region);
 }
 
+/* The address sanitizer lets malloc fail. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+
 /* No memory: nothing is written. */
 static void test_no_memory(void **state) {
     (void)state;
@@ -236,11 +242,39 @@ static void test_no_memory(void **state) {
     ctune_region_destroy(region);
 }
 
+/* The printer runs out of memory at any of its allocations. */
+static void test_memory_faults(void **state) {
+    (void)state;
+    ctune_region *region = loops_region();
+    ctune_emit_options options = {.vector_bytes = 16, .openmp = true, .fma = true};
+    int n_ok = 0;
+    for (const char *const *text = loops_programs(); *text != NULL; text++) {
+        ctune_status status = CTUNE_ENOMEM;
+        for (uint64_t at = 1; status != CTUNE_OK; at++) {
+            ctune_ctx ctx, faulty;
+            ctune_ctx_init(&ctx);
+            ctune_ctx_init(&faulty);
+            ctune_loops *l = program_of(&ctx, region, *text);
+            faulty.alloc_fail_at = at;
+            ctune_text out;
+            ctune_text_init(&out);
+            status = ctune_emit_program(&faulty, l, NULL, &options, NULL, "", &out);
+            assert_true(status == CTUNE_OK || status == CTUNE_ENOMEM);
+            assert_true(status == CTUNE_OK || out.len == 0);
+            n_ok += status == CTUNE_OK;
+            ctune_text_clear(&out);
+            ctune_loops_destroy(l);
+        }
+    }
+    assert_true(n_ok > 5);
+    ctune_region_destroy(region);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_candidates), cmocka_unit_test(test_source),
         cmocka_unit_test(test_guard),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_memory_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

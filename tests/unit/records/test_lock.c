@@ -16,6 +16,7 @@ static const char full[] = "ctune-lock 1\n"
                            "  target clang 19 znver5 avx512 t1 1a2b3c4d\n"
                            "  workload 0123456789abcdef sizes n=1024\n"
                            "  speedup 41.20 time 9.530 ms\n"
+                           "  verified identical to the user's compile of gemm() at n=1024 37\n"
                            "  schedule\n"
                            "    split i 64 -> i0 i1\n"
                            "    vectorize j\n"
@@ -46,11 +47,13 @@ static void test_round_trip(void **state) {
     assert_non_null(e);
     assert_string_equal(e->schedule, "split i 64 -> i0 i1\nvectorize j\n");
     assert_string_equal(e->sizes, "n=1024");
+    assert_string_equal(e->verified, "identical to the user's compile of gemm() at n=1024 37");
     assert_true(e->workload == 0x0123456789abcdefu);
     assert_true(fabs(e->tuned_ns - 9.53e6) < 1e-3 && fabs(e->speedup - 41.2) < 1e-9);
     e = ctune_lock_find(&lock, "my file.c", "f.2", "gcc 12 x86-64 sse2 t2 00000000", "");
     assert_non_null(e);
     assert_string_equal(e->schedule, "");
+    assert_string_equal(e->verified, ""); /* older locks have no such line */
     assert_null(ctune_lock_find(&lock, "my file.c", "f.2", NULL, "n=1"));
     assert_null(ctune_lock_find(&lock, "my file.c", "f", NULL, NULL));
     print_is(&lock, full);

@@ -97,6 +97,53 @@ static void test_flags(void **state) {
     assert_string_not_equal(out, other);
 }
 
+static void test_contraction(void **state) {
+    (void)state;
+    static const struct {
+        const char *compiler, *flags[4];
+        ctune_contract want;
+    } rows[] = {
+        {"gcc 12", {"-O3"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-O3", "-ffp-contract=off"}, CTUNE_CONTRACT_OFF},
+        {"gcc 12", {"-ffp-contract=off", "-ffp-contract=fast"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-ffp-contract=on"}, CTUNE_CONTRACT_OFF},
+        {"gcc 14", {"-ffp-contract=on"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-std=gnu11"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-std=c11"}, CTUNE_CONTRACT_OFF},
+        {"gcc 12", {"-ansi"}, CTUNE_CONTRACT_OFF},
+        {"gcc 12", {"-std=c99", "-std=gnu99"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-std=c11", "-ffp-contract=fast"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-ffast-math", "-ffp-contract=off"}, CTUNE_CONTRACT_OFF},
+        {"clang 19", {"-O3"}, CTUNE_CONTRACT_ON},
+        {"clang 19", {"-std=c11"}, CTUNE_CONTRACT_ON},
+        {"clang 19", {"-ffast-math"}, CTUNE_CONTRACT_FAST},
+        {"clang 19", {"-ffast-math", "-ffp-contract=on"}, CTUNE_CONTRACT_ON},
+        {"clang 19", {"-ffast-math", "-fno-fast-math"}, CTUNE_CONTRACT_ON},
+        {"clang 19", {"-ffp-contract=off"}, CTUNE_CONTRACT_OFF},
+        {"clang 19", {"-ffp-model=strict"}, CTUNE_CONTRACT_OFF},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int n = 0;
+        while (n < 4 && rows[i].flags[n] != NULL) {
+            n++;
+        }
+        if (ctune_target_contract(rows[i].compiler, n, rows[i].flags) != rows[i].want) {
+            fail_msg("row %zu: %s %s", i, rows[i].compiler, rows[i].flags[0]);
+        }
+    }
+    /* without FMA there is nothing to decide */
+    static const char *const flags[] = {"-O3"};
+    ctune_run_compiler how = {"gcc", 1, flags};
+    ctune_target t;
+    ctune_ctx ctx = {0};
+    const char *plain = "#define __GNUC__ 12\n#define __SSE2__ 1\n";
+    const char *fused = "#define __GNUC__ 12\n#define __SSE2__ 1\n#define __FMA__ 1\n";
+    assert_int_equal(ctune_target_make(&ctx, &how, plain, &t), CTUNE_OK);
+    assert_int_equal(t.contract, CTUNE_CONTRACT_OFF);
+    assert_int_equal(ctune_target_make(&ctx, &how, fused, &t), CTUNE_OK);
+    assert_int_equal(t.contract, CTUNE_CONTRACT_FAST);
+}
+
 static void write_file(const char *folder, int index, const char *name, const char *text) {
     char path[256];
     snprintf(path, sizeof path, "%s/index%d", folder, index);
@@ -182,9 +229,8 @@ static void test_compilers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_macros),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_macros),      cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_contraction), cmocka_unit_test(test_caches),
         cmocka_unit_test(test_compilers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,11 +227,12 @@ static void inputs_follow_the_seed(void **state) {
                           .rank = 2,
                           .extent = {6, 6},
                           .n_elems = 36};
+    const ctune_run_workload load = {.n_tensors = 1};
     double a[36], b[36];
-    ctune_exec_tensor_fill(&t, 1, false, (unsigned char *)a);
-    ctune_exec_tensor_fill(&t, 1, false, (unsigned char *)b);
+    ctune_exec_tensor_fill(&t, &load, 1, false, (unsigned char *)a);
+    ctune_exec_tensor_fill(&t, &load, 1, false, (unsigned char *)b);
     assert_memory_equal(a, b, sizeof a);
-    ctune_exec_tensor_fill(&t, 2, false, (unsigned char *)b);
+    ctune_exec_tensor_fill(&t, &load, 2, false, (unsigned char *)b);
     assert_memory_not_equal(a, b, sizeof a);
     for (int i = 0; i < 36; i++) {
         double low = i % 7 == 0 ? 6.5 : 0.5;
@@ -241,11 +242,11 @@ static void inputs_follow_the_seed(void **state) {
     ctune_run_tensor i8 = t;
     strcpy(i8.type, "i8");
     i8.elem_bytes = i8.stride_bytes = 1;
-    ctune_exec_tensor_fill(&i8, 1, false, (unsigned char *)bytes);
+    ctune_exec_tensor_fill(&i8, &load, 1, false, (unsigned char *)bytes);
     for (int i = 0; i < 36; i++) {
         assert_true(bytes[i] >= -4 && bytes[i] <= 4);
     }
-    ctune_exec_tensor_fill(&i8, 1, true, (unsigned char *)bytes);
+    ctune_exec_tensor_fill(&i8, &load, 1, true, (unsigned char *)bytes);
     for (int i = 0; i < 36; i++) {
         assert_true(bytes[i] != 0);
     }

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,31 @@ static void test_region(void **state) {
           "last\n");
 }
 
+/* A pragma of ours among generated lines becomes an operator; what looks like one does not. */
+static void test_pragmas(void **state) {
+    (void)state;
+    check("/* ctune:begin a */\n#line 2 \"a.c\"\n{\n    #pragma omp parallel for\n    x;\n"
+          "    \t# pragma  message(\"a\\n\")\n"
+          "    _Pragma(\"omp simd\")\n"
+          "    y; }\n/* ctune:end a */\n",
+          "/* ctune:begin a */\n#line 2 \"a.c\"\n{ _Pragma(\"omp parallel for\") x; "
+          "_Pragma(\" message(\\\"a\\\\n\\\")\") _Pragma(\"omp simd\") y; }\n"
+          "/* ctune:end a */\n");
+    check("/* ctune:begin a */\n#line 2 \"a.c\"\n    #pragma omp simd\n    x;\n"
+          "    #pragmatic\n    #pragma\n/* ctune:end a */\n",
+          "/* ctune:begin a */\n#line 2 \"a.c\"\n_Pragma(\"omp simd\") x; #pragmatic #pragma\n"
+          "/* ctune:end a */\n");
+    static char many[2000], wide[3000]; /* every byte of it is escaped */
+    memset(many, '"', sizeof many - 1);
+    snprintf(wide, sizeof wide, "/* ctune:begin a */\n#line 2 \"a.c\"\n #pragma %s\n", many);
+    size_t n = 0;
+    char *got = ctune_shim_lines_join(wide, strlen(wide), &n);
+    assert_non_null(got);
+    assert_int_equal(n,
+                     strlen(wide) - strlen(" #pragma ") + strlen("_Pragma(\"\")") + strlen(many));
+    free(got);
+}
+
 static void test_prelude(void **state) {
     (void)state;
     check("/* ctune:prelude begin */\n"
@@ -113,9 +139,8 @@ static void test_line_endings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_region),
-        cmocka_unit_test(test_prelude),
+        cmocka_unit_test(test_others),       cmocka_unit_test(test_region),
+        cmocka_unit_test(test_pragmas),      cmocka_unit_test(test_prelude),
         cmocka_unit_test(test_line_endings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -280,6 +280,9 @@ static void test_old_standard(void **state) {
     f->options.is_clang = false;
     const char *text = "void f(float a[8]) {\n    int i;\n#pragma tune " SCHEDULE2
                        "\n    for (i = 0; i < 8; i++)\n        a[i] += 1;\n}\n";
+    assert_int_equal(run(f, text), CTUNE_OK); /* a build asks the compiler */
+    expect_log(f, "remark applied 3;");
+    f->options.is_build = false;
     assert_int_equal(run(f, text), CTUNE_OK);
     expect_log(f, "warning old-standard 3;");
     assert_false(f->result.is_changed);
@@ -494,6 +497,33 @@ static void test_flags(void **state) {
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+/* What a compiler did not take stays, with one warning a region, or one for all of them. */
+static void test_failures(void **state) {
+    fixture *f = *state;
+    static const char text[] = KERNEL("f", SCHEDULE, ADD) KERNEL("g", SCHEDULE, ADD);
+    ctune_transform_failure failures[] = {{8, "no such thing"}, {0, ""}};
+    f->options.report_path = f->report;
+    f->options.failures = failures;
+    f->options.n_failures = 1;
+    assert_int_equal(run(f, text), CTUNE_OK);
+    expect_log(f, "remark applied 2;warning does-not-compile 8;");
+    assert_int_equal(f->result.counts.n_applied, 1);
+    assert_int_equal(f->result.counts.n_refused, 1);
+    assert_non_null(strstr(f->result.text, "/* ctune:begin f */"));
+    assert_null(strstr(f->result.text, "/* ctune:begin g */"));
+    f->options.n_failures = 2;
+    assert_int_equal(run(f, text), CTUNE_OK);
+    expect_log(f, "warning does-not-compile 2;warning does-not-compile 8;");
+    assert_false(f->result.is_changed);
+    failures[0].line = 5; /* no region's: of all */
+    f->options.n_failures = 1;
+    assert_int_equal(run(f, text), CTUNE_OK);
+    expect_log(f, "warning does-not-compile 2;");
+    assert_int_equal(f->result.counts.n_refused, 2);
+    assert_int_equal(run(f, KERNEL("f", "", ADD)), CTUNE_OK); /* nothing that could be at fault */
+    expect_log(f, "remark lock-no-entry 2;");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_clause),
@@ -507,6 +537,7 @@ int main(void) {
         TEST(test_only_one_region),
         TEST(test_self_include),
         TEST(test_old_standard),
+        TEST(test_failures),
         TEST(test_quiet),
         TEST(test_predict),
         TEST(test_record),

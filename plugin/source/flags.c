@@ -4,20 +4,22 @@
  * libclang gets includes, defines, language, machine; all flags when the user's compiler is clang,
  * a list of known ones for gcc, because libclang fails on a flag that it does not know. Candidates
  * are whole files without includes: no inputs, outputs, preprocessor, warning, sanitizer or link
- * flags. One table says which flag is what.
+ * flags. The user's own file is compiled again (predict/assembly.c, tool/oracle.c) with everything
+ * that its code depends on. One table says which flag is what.
  */
-#include "plugin/transform/flags.h"
+#include "plugin/source/flags.h"
 
 #include <string.h>
 
 /* Where a flag goes. EXTRACT: libclang; RUN: candidates; GCC_OK: to libclang although the compiler
- * is gcc. */
+ * is gcc; UNIT: compiles of the user's whole file. */
 enum {
     EXTRACT = 1,
     RUN = 2,
     GCC_OK = 4,
     VALUE = 8 /* takes the next word when nothing is joined */,
-    PATH_VALUE = 16
+    PATH_VALUE = 16,
+    UNIT = 32
 };
 
 typedef struct flag_row {
@@ -39,24 +41,24 @@ static const flag_row rows[] = {
     {"-emit-llvm", 0},
     {"-save-temps", 0},
     {"-fsyntax-only", 0},
-    {"-include", EXTRACT | GCC_OK | VALUE | PATH_VALUE},
-    {"-isystem", EXTRACT | GCC_OK | VALUE | PATH_VALUE},
-    {"-iquote", EXTRACT | GCC_OK | VALUE | PATH_VALUE},
-    {"-idirafter", EXTRACT | GCC_OK | VALUE | PATH_VALUE},
-    {"-imacros", EXTRACT | GCC_OK | VALUE | PATH_VALUE},
-    {"-I", EXTRACT | GCC_OK | VALUE | PATH_VALUE},
-    {"-D", EXTRACT | GCC_OK | VALUE},
-    {"-U", EXTRACT | GCC_OK | VALUE},
-    {"-x", EXTRACT | GCC_OK | VALUE},
-    {"-std=", EXTRACT | RUN | GCC_OK},
-    {"-ansi", EXTRACT | RUN | GCC_OK},
-    {"-Xclang", EXTRACT | RUN | VALUE},
-    {"-Xpreprocessor", VALUE},
+    {"-include", EXTRACT | GCC_OK | VALUE | PATH_VALUE | UNIT},
+    {"-isystem", EXTRACT | GCC_OK | VALUE | PATH_VALUE | UNIT},
+    {"-iquote", EXTRACT | GCC_OK | VALUE | PATH_VALUE | UNIT},
+    {"-idirafter", EXTRACT | GCC_OK | VALUE | PATH_VALUE | UNIT},
+    {"-imacros", EXTRACT | GCC_OK | VALUE | PATH_VALUE | UNIT},
+    {"-I", EXTRACT | GCC_OK | VALUE | PATH_VALUE | UNIT},
+    {"-D", EXTRACT | GCC_OK | VALUE | UNIT},
+    {"-U", EXTRACT | GCC_OK | VALUE | UNIT},
+    {"-x", EXTRACT | GCC_OK | VALUE | UNIT},
+    {"-std=", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-ansi", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-Xclang", EXTRACT | RUN | VALUE | UNIT},
+    {"-Xpreprocessor", VALUE | UNIT},
     {"-Xlinker", VALUE},
     {"-Xassembler", VALUE},
-    {"-mllvm", RUN | VALUE},
-    {"--param", RUN | VALUE},
-    {"-target", EXTRACT | RUN | VALUE},
+    {"-mllvm", RUN | VALUE | UNIT},
+    {"--param", RUN | VALUE | UNIT},
+    {"-target", EXTRACT | RUN | VALUE | UNIT},
     {"-W", 0},
     {"-w=", 0},
     {"-pedantic", 0},
@@ -76,46 +78,46 @@ static const flag_row rows[] = {
     {"-fdiagnostics", 0},
     {"-fcolor", 0},
     {"-fdebug", 0},
-    {"-ffile-prefix-map", 0},
-    {"-fmacro-prefix-map", 0},
+    {"-ffile-prefix-map", UNIT},
+    {"-fmacro-prefix-map", UNIT},
     {"-fintegrated-cc1", 0},
     {"-fno-integrated-cc1", 0},
     /* sections, symbols, unwinding, hardening: nothing that a loop nest would notice */
-    {"-ffunction-sections", 0},
-    {"-fdata-sections", 0},
-    {"-fvisibility", 0},
-    {"-fcommon", 0},
-    {"-fno-common", 0},
+    {"-ffunction-sections", UNIT},
+    {"-fdata-sections", UNIT},
+    {"-fvisibility", UNIT},
+    {"-fcommon", UNIT},
+    {"-fno-common", UNIT},
     {"-fident", 0},
     {"-fno-ident", 0},
-    {"-fplt", 0},
-    {"-fno-plt", 0},
-    {"-fstack-protector", 0},
-    {"-fno-stack-protector", 0},
-    {"-fstack-clash-protection", 0},
-    {"-fcf-protection", 0},
-    {"-fexceptions", 0},
-    {"-fno-exceptions", 0},
-    {"-funwind-tables", 0},
-    {"-fasynchronous-unwind-tables", 0},
-    {"-fno-asynchronous-unwind-tables", 0},
+    {"-fplt", UNIT},
+    {"-fno-plt", UNIT},
+    {"-fstack-protector", UNIT},
+    {"-fno-stack-protector", UNIT},
+    {"-fstack-clash-protection", UNIT},
+    {"-fcf-protection", UNIT},
+    {"-fexceptions", UNIT},
+    {"-fno-exceptions", UNIT},
+    {"-funwind-tables", UNIT},
+    {"-fasynchronous-unwind-tables", UNIT},
+    {"-fno-asynchronous-unwind-tables", UNIT},
     {"-static", 0},
     {"-shared", 0},
-    {"-pthread", RUN},
-    {"-fPI", 0},
-    {"-fpi", 0},
+    {"-pthread", RUN | UNIT},
+    {"-fPI", UNIT},
+    {"-fpi", UNIT},
     {"-pie", 0},
-    {"-funsigned-char", EXTRACT | RUN | GCC_OK},
-    {"-fsigned-char", EXTRACT | RUN | GCC_OK},
-    {"-ffast-math", EXTRACT | RUN | GCC_OK},
-    {"-fwrapv", EXTRACT | RUN | GCC_OK},
-    {"-fopenmp", EXTRACT | RUN | GCC_OK},
-    {"-march=", EXTRACT | RUN | GCC_OK},
-    {"-mtune=", RUN},
-    {"-O", EXTRACT | RUN | GCC_OK},
-    {"-f", EXTRACT | RUN},
-    {"-m", EXTRACT | RUN | GCC_OK},
-    {"-", EXTRACT | RUN},
+    {"-funsigned-char", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-fsigned-char", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-ffast-math", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-fwrapv", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-fopenmp", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-march=", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-mtune=", RUN | UNIT},
+    {"-O", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-f", EXTRACT | RUN | UNIT},
+    {"-m", EXTRACT | RUN | GCC_OK | UNIT},
+    {"-", EXTRACT | RUN | UNIT},
 };
 
 static const flag_row *row_of(const char *word) {
@@ -178,6 +180,9 @@ static void put_both(ctune_flags *out, int flags, bool is_clang, const char *wor
     if (flags & RUN) {
         put(&out->run, &out->n_run, word);
     }
+    if (flags & UNIT) {
+        put(&out->unit, &out->n_unit, word);
+    }
 }
 
 /* "-Xclang -include -Xclang FILE", and the same with -include-pch: how build systems use
@@ -190,8 +195,8 @@ static bool is_pch_include(const char *const *words) {
 /* The header itself is as good for libclang; candidates need neither. */
 static void put_pch_include(ctune_flags *out, const char *directory, const char *const *words) {
     if (strcmp(words[1], "-include") == 0) {
-        put(&out->extract, &out->n_extract, "-include");
-        put(&out->extract, &out->n_extract, absolute(out->arena, directory, words[3]));
+        put_both(out, EXTRACT | GCC_OK | UNIT, true, "-include");
+        put_both(out, EXTRACT | GCC_OK | UNIT, true, absolute(out->arena, directory, words[3]));
     }
 }
 
@@ -208,7 +213,8 @@ ctune_status ctune_flags_sort(ctune_ctx *ctx, int n, const char *const *words,
     out->directory = directory;
     out->extract = CTUNE_NEW_ARRAY(out->arena, const char *, 2 * n + 4);
     out->run = CTUNE_NEW_ARRAY(out->arena, const char *, 2 * n + 4);
-    if (out->extract == NULL || out->run == NULL) {
+    out->unit = CTUNE_NEW_ARRAY(out->arena, const char *, 2 * n + 4);
+    if (out->extract == NULL || out->run == NULL || out->unit == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     for (int i = 0; i < n; i++) {

@@ -1,15 +1,23 @@
 /*
  * A source file, opened: flags, target, extracted unit, where its lock and history are.
  */
-#ifndef CTUNE_PLUGIN_TRANSFORM_SOURCE_H
-#define CTUNE_PLUGIN_TRANSFORM_SOURCE_H
+#ifndef CTUNE_PLUGIN_SOURCE_SOURCE_H
+#define CTUNE_PLUGIN_SOURCE_SOURCE_H
 
 #include "plugin/extract/extract.h"
-#include "plugin/transform/flags.h"
+#include "plugin/source/flags.h"
 #include "search/emit/emit.h"
 #include "search/estimate/estimate.h"
 #include "search/records/records.h"
 #include "search/space/space.h"
+
+/* What the user's compile makes of the file, asked for at most once (plugin/predict/contract.c).
+ * Assembly with its regions marked (unit_text.h), owned; NULL: not asked for yet, or it failed. */
+typedef struct ctune_unit_code {
+    char *as_is;
+    char *kept; /* with functions kept that nothing calls */
+    char failure[256];
+} ctune_unit_code;
 
 /* Zero-initialise; owner of what is in it: ctune_source_close. */
 typedef struct ctune_source {
@@ -20,6 +28,7 @@ typedef struct ctune_source {
     ctune_target target;
     char key[256]; /* target key; "" = not asked for yet */
     ctune_unit *unit;
+    ctune_unit_code *code; /* owned; made with unit, filled later */
     char *lock_path, *history_path;
     ctune_emit_options emit; /* of candidates; apply sets comments */
     ctune_space_options space;
@@ -41,6 +50,8 @@ CTUNE_MUST_USE ctune_status ctune_source_set_unit(ctune_ctx *ctx, const char *te
                                                   ctune_source *source);
 void ctune_source_close(ctune_source *source);
 
+/* Index of the unit's region that `region` is or is a sized copy of; -1: none. */
+int ctune_source_find(const ctune_source *source, const ctune_region *region);
 /* The user's bytes of the statement (the original of a rewritten one), in the unit's arena. */
 const char *ctune_source_original(const ctune_source *source, int i_region);
 

@@ -1,8 +1,8 @@
 /*
  * The user's compile of one file, sorted by use.
  */
-#ifndef CTUNE_PLUGIN_TRANSFORM_FLAGS_H
-#define CTUNE_PLUGIN_TRANSFORM_FLAGS_H
+#ifndef CTUNE_PLUGIN_SOURCE_FLAGS_H
+#define CTUNE_PLUGIN_SOURCE_FLAGS_H
 
 #include "runtime/arena.h"
 #include "runtime/base.h"
@@ -15,6 +15,8 @@ typedef struct ctune_flags {
     const char **extract;
     int n_run; /* for candidates and the target: what changes code */
     const char **run;
+    int n_unit; /* for the user's whole file: what its code depends on, includes and defines too */
+    const char **unit;
     int n_words; /* all of them, as sorted: borrowed, like directory */
     const char *const *words;
     const char *directory;
@@ -22,7 +24,7 @@ typedef struct ctune_flags {
 } ctune_flags;
 
 /*
- * Fill extract and run from the words that follow the compiler's name.
+ * Fill extract, run and unit from the words that follow the compiler's name.
  *
  * words      borrowed, must outlive out
  * directory  relative paths start there; NULL: the current folder

@@ -7,12 +7,13 @@
  * kind is a ctune_severity, or LOCK and CHANGED and FAILED for what is no message. DONE comes last:
  * without it the child did not get to its end.
  */
-#include "plugin/gcc/job.h"
+#include "plugin/shim/job.h"
 
 #include "plugin/shim/lines.h"
 #include "plugin/shim/shim.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,12 @@
 #include <unistd.h>
 
 enum { CHANGED = 100, LOCK, FAILED, DONE };
+
+enum {
+    MAX_ROUNDS = 16,       /* of checks: one more region stays as it is in each */
+    TRANSFORM_CPU_S = 600, /* far more than any file takes: against a loop without end */
+    MAX_SAID = 1 << 16
+};
 
 /* ---- child ---------------------------------------------------------------------------------- */
 static void put_string(FILE *file, const char *text) {
@@ -65,18 +72,11 @@ static bool write_all(int fd, const char *text, size_t n) {
     return true;
 }
 
-/* The compiler's own handlers would report its internal error. */
-static void reset_signals(void) {
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGPIPE};
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
-        signal(fatal[i], SIG_DFL);
-    }
-}
-
 static void run_child(const ctune_transform_options *options, const void *self, int text_fd,
                       FILE *records) {
     char error[400];
-    reset_signals();
+    ctune_job_reset_signals();
+    ctune_job_limit_cpu(TRANSFORM_CPU_S);
     const ctune_transform_api *api = ctune_shim_load(self, error, sizeof error);
     if (api == NULL) {
         put_word(records, FAILED, error);
@@ -209,8 +209,8 @@ static void run_parent(pid_t pid, FILE *records, ctune_job_result *out) {
     }
 }
 
-void ctune_job_run(const ctune_transform_options *options, const void *self,
-                   ctune_job_result *out) {
+static void run_once(const ctune_transform_options *options, const void *self,
+                     ctune_job_result *out) {
     memset(out, 0, sizeof *out);
     out->fd = memfd_create("ctune-text", MFD_CLOEXEC);
     int records_fd = memfd_create("ctune-records", MFD_CLOEXEC);
@@ -237,6 +237,161 @@ void ctune_job_run(const ctune_transform_options *options, const void *self,
         close(out->fd);
         out->fd = -1;
     }
+}
+
+/* ---- report --------------------------------------------------------------------------------- */
+/* The transform appends to a report; what it says counts only when the compiler takes the text, so
+ * it is kept until then. -1: no report is wanted, or none can be kept. */
+static int keep_report(const ctune_transform_options *options, char *path, size_t size) {
+    int fd = options->report_path != NULL ? memfd_create("ctune-report", MFD_CLOEXEC) : -1;
+    snprintf(path, size, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static void say(ctune_job_result *out, const ctune_transform_options *options, const char *text) {
+    ctune_job_message message = {.severity = CTUNE_WARNING,
+                                 .file = strdup(options->file),
+                                 .code = strdup("no-transform"),
+                                 .text = strdup(text)};
+    if (!keep_message(out, &message)) {
+        clear_message(&message);
+    }
+}
+
+/* In one piece: compiles that run at the same time do not mix their lines. */
+static void append_report(const ctune_transform_options *options, int kept, ctune_job_result *out) {
+    struct stat st;
+    char text[600];
+    char *bytes = fstat(kept, &st) == 0 ? malloc((size_t)st.st_size + 1) : NULL;
+    int fd = open(options->report_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    bool ok = bytes != NULL && fd >= 0 && pread(kept, bytes, (size_t)st.st_size, 0) == st.st_size &&
+              write_all(fd, bytes, (size_t)st.st_size);
+    if (!ok) {
+        snprintf(text, sizeof text, "cannot write the report '%s': %s", options->report_path,
+                 strerror(errno));
+        say(out, options, text);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(bytes);
+}
+
+/* ---- check ---------------------------------------------------------------------------------- */
+/* The user's own text does not compile either: then it is not ours that is at fault. */
+static bool fails_without(const ctune_transform_options *options, ctune_job_check check, void *user,
+                          char *said, ctune_job_result *out) {
+    int fd = memfd_create("ctune-user", MFD_CLOEXEC);
+    if (fd < 0 || !write_all(fd, options->text, strlen(options->text))) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return false;
+    }
+    ctune_job_verdict verdict = check(user, fd, said, MAX_SAID);
+    if (verdict == CTUNE_JOB_IS_CHILD) {
+        close(out->fd);
+        out->fd = fd;
+        out->is_check = true;
+        return false;
+    }
+    close(fd);
+    return verdict == CTUNE_JOB_REFUSED;
+}
+
+/* Is the same line at fault again? Then naming the line was no use. */
+static bool has_failed(const ctune_transform_failure *failures, int n, int line) {
+    for (int i = 0; i < n; i++) {
+        if (failures[i].line == line) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void drop_text(ctune_job_result *out) {
+    close(out->fd);
+    out->fd = -1;
+    out->is_changed = false;
+}
+
+typedef struct rounds {
+    const void *self;
+    ctune_job_check check;
+    void *user;
+    char *said;      /* [MAX_SAID] */
+    int kept_report; /* -1: none */
+    int n_failures;
+    ctune_transform_failure failures[MAX_ROUNDS];
+} rounds;
+
+/* One transform and its check. false: there is nothing more to do. */
+static bool run_round(ctune_transform_options *options, rounds *r, ctune_job_result *out) {
+    options->n_failures = r->n_failures;
+    options->failures = r->failures;
+    if (r->kept_report >= 0 && ftruncate(r->kept_report, 0) != 0) {
+        return false;
+    }
+    run_once(options, r->self, out);
+    if (!out->is_changed || r->check == NULL) {
+        return false;
+    }
+    ctune_job_verdict verdict = r->check(r->user, out->fd, r->said, MAX_SAID);
+    out->is_check = verdict == CTUNE_JOB_IS_CHILD;
+    if (verdict != CTUNE_JOB_REFUSED) {
+        return false;
+    }
+    ctune_transform_failure *failure = &r->failures[r->n_failures];
+    ctune_job_first_error(r->said, failure);
+    if (r->n_failures == 0 && fails_without(options, r->check, r->user, r->said, out)) {
+        ctune_job_clear(out); /* the compiler has its own words for it */
+        return false;
+    }
+    if (out->is_check) {
+        return false;
+    }
+    if (has_failed(r->failures, r->n_failures, failure->line) || r->n_failures + 2 >= MAX_ROUNDS) {
+        failure->line = 0;
+    }
+    bool is_last = r->n_failures > 0 && r->failures[r->n_failures - 1].line == 0;
+    r->n_failures++;
+    if (is_last) {
+        drop_text(out); /* what is left has nothing of ours that could be at fault */
+        snprintf(out->failure, sizeof out->failure, "the compiler does not take the text: %.200s",
+                 failure->text);
+    } else {
+        ctune_job_clear(out);
+    }
+    return !is_last;
+}
+
+void ctune_job_run(const ctune_transform_options *options, const void *self, ctune_job_check check,
+                   void *check_user, ctune_job_result *out) {
+    char report[64];
+    ctune_transform_options own = *options;
+    rounds *r = calloc(1, sizeof *r);
+    memset(out, 0, sizeof *out);
+    out->fd = -1;
+    if (r != NULL) {
+        *r = (rounds){.self = self, .check = check, .user = check_user, .said = malloc(MAX_SAID)};
+    }
+    if (r == NULL || r->said == NULL) {
+        snprintf(out->failure, sizeof out->failure, "out of memory");
+        free(r);
+        return;
+    }
+    r->kept_report = keep_report(options, report, sizeof report);
+    own.report_path = r->kept_report >= 0 ? report : NULL;
+    while (run_round(&own, r, out)) {
+    }
+    if (r->kept_report >= 0 && !out->is_check) {
+        append_report(options, r->kept_report, out);
+    }
+    if (r->kept_report >= 0) {
+        close(r->kept_report);
+    }
+    free(r->said);
+    free(r);
 }
 
 void ctune_job_clear(ctune_job_result *result) {

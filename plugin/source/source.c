@@ -1,7 +1,7 @@
 /*
  * A source file, opened: see source.h.
  */
-#include "plugin/transform/source.h"
+#include "plugin/source/source.h"
 
 #include "plugin/rewrite/rewrite.h"
 
@@ -86,6 +86,8 @@ ctune_status ctune_source_set_unit(ctune_ctx *ctx, const char *text, ctune_sourc
     if (source->unit != NULL) {
         set_base(source);
         allow_reassoc(source);
+        source->code = calloc(1, sizeof *source->code);
+        status = source->code != NULL ? status : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     return status;
 }
@@ -93,6 +95,11 @@ ctune_status ctune_source_set_unit(ctune_ctx *ctx, const char *text, ctune_sourc
 void ctune_source_close(ctune_source *source) {
     ctune_unit_destroy(source->unit);
     ctune_flags_clear(&source->flags);
+    if (source->code != NULL) {
+        free(source->code->as_is);
+        free(source->code->kept);
+        free(source->code);
+    }
     free(source->lock_path);
     free(source->history_path);
     memset(source, 0, sizeof *source);
@@ -133,6 +140,16 @@ ctune_status ctune_sized_get(ctune_ctx *ctx, const ctune_region *region, int whi
     }
     out->region.params = params;
     return CTUNE_OK;
+}
+
+int ctune_source_find(const ctune_source *source, const ctune_region *region) {
+    for (int i = 0; i < source->unit->n_regions; i++) {
+        const ctune_region *r = source->unit->regions[i].region;
+        if (r != NULL && r->line == region->line && strcmp(r->name, region->name) == 0) {
+            return i;
+        }
+    }
+    return -1;
 }
 
 const char *ctune_source_original(const ctune_source *source, int i_region) {

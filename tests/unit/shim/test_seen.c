@@ -1,0 +1,95 @@
+/*
+ * The table of texts that the compiler has taken: what makes another key, and that a table that
+ * cannot be read or written makes every text new.
+ */
+#include "plugin/shim/seen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64], table[96];
+
+static int set_up(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/ctune-seen-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(table, sizeof table, "%s/ctune/gcc-texts", folder);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    char inner[80];
+    (void)state;
+    snprintf(inner, sizeof inner, "%s/ctune", folder);
+    unlink(table);
+    rmdir(inner);
+    rmdir(folder);
+    return 0;
+}
+
+static void test_keys(void **state) {
+    (void)state;
+    char *words[] = {"gcc", "-O2", "-c", "-O", "2-c"};
+    uint64_t key = ctune_shim_seen_key("int a;", 6, 3, words);
+    assert_true(key != 0);
+    assert_true(key == ctune_shim_seen_key("int a;", 6, 3, words));
+    assert_true(key != ctune_shim_seen_key("int b;", 6, 3, words));
+    assert_true(key != ctune_shim_seen_key("int a;", 5, 3, words));
+    assert_true(key != ctune_shim_seen_key("int a;", 6, 2, words));
+    /* where a word ends counts */
+    assert_true(ctune_shim_seen_key("", 0, 2, words + 1) !=
+                ctune_shim_seen_key("", 0, 2, words + 3));
+}
+
+static void test_table(void **state) {
+    (void)state;
+    struct stat st;
+    assert_false(ctune_shim_seen_has(1));
+    assert_int_equal(access(table, F_OK), -1); /* looking makes nothing */
+    for (uint64_t key = 1; key < 3000; key++) {
+        ctune_shim_seen_add(key * 0x9e3779b97f4a7c15u);
+    }
+    assert_true(ctune_shim_seen_has(2999 * 0x9e3779b97f4a7c15u));
+    assert_false(ctune_shim_seen_has(3000 * 0x9e3779b97f4a7c15u));
+    assert_false(ctune_shim_seen_has(0x9e3779b97f4a7c15u + 8192)); /* the same place */
+    assert_int_equal(stat(table, &st), 0);
+    assert_true(st.st_size <= 8192 * 8);
+    ctune_shim_seen_add(5);
+    ctune_shim_seen_add(5 + 8192);
+    assert_false(ctune_shim_seen_has(5)); /* the later one has the place */
+    assert_true(ctune_shim_seen_has(5 + 8192));
+}
+
+static void test_no_place(void **state) {
+    (void)state;
+    setenv("XDG_CACHE_HOME", "/dev/null", 1);
+    ctune_shim_seen_add(7);
+    assert_false(ctune_shim_seen_has(7));
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    setenv("HOME", "", 1);
+    ctune_shim_seen_add(7);
+    assert_false(ctune_shim_seen_has(7));
+    assert_int_equal(access("relative", F_OK), -1);
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", "/dev/null/nowhere", 1);
+    ctune_shim_seen_add(7);
+    assert_false(ctune_shim_seen_has(7));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test_setup_teardown(test_table, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_place, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
