@@ -65,32 +65,33 @@ CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, c
 
 /* Part of what a loop adds up: coef * (the form's value, or the number of its tile of `step`
  * values). */
-typedef struct ctune_level_term {
+typedef struct ctune_deps_level_term {
     int64_t coef, step;
     bool is_aligned; /* tiles lie on the multiples of step; else anywhere, in order */
     int64_t form[2][CTUNE_MAX_DEPTH]; /* over the loops of the source, of the destination */
     int64_t shift[2];
-} ctune_level_term;
+} ctune_deps_level_term;
 
 /* A loop around two statements as ctune_deps_check_levels sees it. Several terms: all aligned. */
 enum { CTUNE_LEVEL_TERMS = 8, CTUNE_MAX_LEVELS = 48 };
-typedef struct ctune_level {
+typedef struct ctune_deps_level {
     const char *name;
     bool is_spread; /* its iterations run in no order: none may wait for another */
     int n_terms;
-    ctune_level_term term[CTUNE_LEVEL_TERMS];
-} ctune_level;
+    ctune_deps_level_term term[CTUNE_LEVEL_TERMS];
+} ctune_deps_level;
 
 /* The loops around both statements, outermost first, written to out[size]; returns their number, -1
  * to leave the pair out. */
-typedef int (*ctune_level_lister)(const void *data, int src, int dst, ctune_level *out, int size);
+typedef int (*ctune_deps_lister)(const void *data, int src, int dst, ctune_deps_level *out,
+                                 int size);
 
 /* Is the order of these loops (the tree's order where they stand still) legal? Exact but for tiles
  * that are not aligned, where no dependence may point to an earlier value. *legal false with words
  * in ctx->error; a spent budget counts as illegal. */
 CTUNE_MUST_USE ctune_status ctune_deps_check_levels(ctune_ctx *ctx, ctune_deps *deps,
                                                     const ctune_tree *tree,
-                                                    ctune_level_lister lister, const void *data,
+                                                    ctune_deps_lister lister, const void *data,
                                                     bool *legal);
 
 /* Loop `dim` twice: first the iterations for which cond >= 0 (over the loops around and inside it

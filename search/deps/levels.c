@@ -15,12 +15,12 @@
 typedef struct checker {
     const ctune_deps *deps;
     const ctune_tree *tree;
-    ctune_level_lister lister;
+    ctune_deps_lister lister;
     const void *data;
     const int *position;
-    ctune_level *level; /* [CTUNE_MAX_LEVELS], scratch */
-    const char *backwards; /* loop that is violated; "" = the order of the text */
-    bool is_carried;       /* by a spread loop */
+    ctune_deps_level *level; /* [CTUNE_MAX_LEVELS], scratch */
+    const char *backwards;   /* loop that is violated; "" = the order of the text */
+    bool is_carried;         /* by a spread loop */
 } checker;
 
 static isl_constraint *set_coef(isl_constraint *con, enum isl_dim_type type, int pos, int64_t x) {
@@ -36,7 +36,7 @@ static isl_constraint *set_constant(isl_constraint *con, int64_t x) {
 }
 
 /* sign * (f(dst) - f(src)) + c >= 0, or == 0, over the loops of both sides. */
-static isl_map *restrict_change(isl_map *pairs, const ctune_level_term *term, int64_t sign,
+static isl_map *restrict_change(isl_map *pairs, const ctune_deps_level_term *term, int64_t sign,
                                 int64_t c, bool is_equal) {
     isl_local_space *ls = isl_local_space_from_space(isl_map_get_space(pairs));
     isl_constraint *con =
@@ -51,7 +51,7 @@ static isl_map *restrict_change(isl_map *pairs, const ctune_level_term *term, in
 
 /* A new last dimension of one side: the number of the tile that holds the form's value. */
 static isl_map *add_tile(isl_map *pairs, enum isl_dim_type type, int side,
-                         const ctune_level_term *term) {
+                         const ctune_deps_level_term *term) {
     int last = (int)isl_map_dim(pairs, type);
     pairs = isl_map_add_dims(pairs, type, 1);
     for (int end = 0; end < 2; end++) {
@@ -69,10 +69,10 @@ static isl_map *add_tile(isl_map *pairs, enum isl_dim_type type, int side,
 }
 
 /* The level as one term over dimensions that exist: numbers of aligned tiles are added. */
-static isl_map *flatten(isl_map *pairs, const ctune_level *level, ctune_level_term *out) {
-    *out = (ctune_level_term){.coef = 1, .step = 1};
+static isl_map *flatten(isl_map *pairs, const ctune_deps_level *level, ctune_deps_level_term *out) {
+    *out = (ctune_deps_level_term){.coef = 1, .step = 1};
     for (int t = 0; t < level->n_terms; t++) {
-        const ctune_level_term *term = &level->term[t];
+        const ctune_deps_level_term *term = &level->term[t];
         bool has_tiles = term->step > 1 && term->is_aligned;
         if (!has_tiles) {
             out->step = term->step;
@@ -105,8 +105,8 @@ static bool is_nonempty(isl_map *pairs) {
 }
 
 /* Takes pairs; returns those that the loop leaves together, NULL when it is violated. */
-static isl_map *pass_level(checker *w, const ctune_level *level, isl_map *pairs) {
-    ctune_level_term term;
+static isl_map *pass_level(checker *w, const ctune_deps_level *level, isl_map *pairs) {
+    ctune_deps_level_term term;
     pairs = flatten(pairs, level, &term);
     if (is_nonempty(restrict_change(isl_map_copy(pairs), &term, -1, -1, false))) {
         w->backwards = level->name;
@@ -126,8 +126,8 @@ static isl_map *pass_level(checker *w, const ctune_level *level, isl_map *pairs)
 
 static isl_map *pairs_of(const checker *w, const ctune_dep *dep, int piece, int src, int dst) {
     isl_basic_map *pairs = isl_basic_map_copy(dep->pieces[piece]);
-    pairs = isl_basic_map_preimage_domain_multi_aff(pairs,
-                                                    ctune_isl_stmt_map(w->deps, w->tree, src));
+    pairs =
+        isl_basic_map_preimage_domain_multi_aff(pairs, ctune_isl_stmt_map(w->deps, w->tree, src));
     pairs = isl_basic_map_intersect_domain(pairs, ctune_isl_stmt_domain(w->deps, w->tree, src));
     pairs =
         isl_basic_map_preimage_range_multi_aff(pairs, ctune_isl_stmt_map(w->deps, w->tree, dst));
@@ -179,11 +179,11 @@ static void check_dep(checker *w, const ctune_dep *dep) {
 }
 
 ctune_status ctune_deps_check_levels(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree,
-                                     ctune_level_lister lister, const void *data, bool *legal) {
+                                     ctune_deps_lister lister, const void *data, bool *legal) {
     *legal = false;
     ctune_arena *scratch = ctune_arena_create(ctx);
     int *position = CTUNE_NEW_ARRAY(scratch, int, tree->n_stmts + 1);
-    ctune_level *level = CTUNE_NEW_ARRAY(scratch, ctune_level, CTUNE_MAX_LEVELS);
+    ctune_deps_level *level = CTUNE_NEW_ARRAY(scratch, ctune_deps_level, CTUNE_MAX_LEVELS);
     if (position == NULL || level == NULL) {
         ctune_arena_destroy(scratch);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while checking an order");

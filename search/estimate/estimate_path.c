@@ -13,16 +13,20 @@ static int position_of(const ctune_stmt *stmt, int dim) {
     return -1;
 }
 
-/* Position of the dim that a loop counts for in the statement: a level's own, a sum's first that the
- * statement has. -1: it is no loop of the statement (around its place, a wave). */
+/* Position of the dim that a loop counts for in the statement: a level's own, a sum's longest that
+ * the statement has. -1: it is no loop of the statement (around its place, a wave). */
 static int loop_position(const ctune_nest *nest, const ctune_stmt *stmt, int node) {
     const ctune_nnode *loop = &nest->node[node];
-    int pos = loop->sum < 0 ? position_of(stmt, loop->dim) : -1;
-    for (int t = 0; loop->sum >= 0 && t < nest->sum[loop->sum].n && pos < 0; t++) {
+    const ctune_dim *dims = nest->form->tree->dims;
+    int best = loop->sum < 0 ? position_of(stmt, loop->dim) : -1;
+    for (int t = 0; loop->sum >= 0 && t < nest->sum[loop->sum].n; t++) {
         const ctune_sum_term *term = &nest->sum[loop->sum].term[t];
-        pos = term->kind == CTUNE_SUM_DIM ? position_of(stmt, term->of) : -1;
+        int pos = term->kind == CTUNE_SUM_DIM ? position_of(stmt, term->of) : -1;
+        if (pos >= 0 && (best < 0 || dims[term->of].extent > dims[stmt->dims[best]].extent)) {
+            best = pos;
+        }
     }
-    return pos;
+    return best;
 }
 
 static void add_parallel(est_path *path, int k, const ctune_machine *machine) {

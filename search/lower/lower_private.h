@@ -1,6 +1,7 @@
 /*
- * State shared by the files of the lowering: lower.c (walk), range.c (bounds of loops), import.c
- * (stages as values), tile.c and partial.c (register tiles), pack.c, temps.c.
+ * State shared by the files of the lowering: lower.c (walk), range.c (bounds of loops), guards.c
+ * and fixed.c (conditions), import.c (stages as values), placed.c (placed statements), tile.c and
+ * partial.c (register tiles), pack.c, temps.c.
  */
 #ifndef CTUNE_SEARCH_LOWER_PRIVATE_H
 #define CTUNE_SEARCH_LOWER_PRIVATE_H
@@ -95,6 +96,7 @@ typedef struct lowerer {
     int node_var[CTUNE_NEST_NODES];        /* variable of an open nest loop, -1 */
     lower_limit node_lo[CTUNE_NEST_NODES]; /* all that its lower limit implies; n = 0 when it starts
                                               lower */
+    lower_limit node_hi[CTUNE_NEST_NODES]; /* and its upper one */
     bool pending[CTUNE_MAX_STMTS][LOWER_MAX_CONS]; /* to be checked by an IF before the statement */
     bool pending_tile[CTUNE_MAX_STMTS][CTUNE_NEST_NODES]; /* the same for loops over sums */
     int n_joined[CTUNE_MAX_STMTS];        /* placed statements: ways to be read; others: 0 */
@@ -247,6 +249,24 @@ void lower_core(lowerer *w, const lower_block *b, const lower_inner *inner, int 
 ctune_lnode *lower_points(lowerer *w, const lower_block *b, ctune_lann ann, int *point,
                           ctune_lnode *into);
 bool lower_reads_dim(const lowerer *w, const ctune_stmt *s, const ctune_access *access, int dim);
+
+/* ---- guards.c, fixed.c
+ * ------------------------------------------------------------------------------------------------------
+ */
+/* After loop `node` was opened with limits lo, hi: which constraints of stmt hold by them, which
+ * wait.
+ */
+ctune_status lower_note_constraints(lowerer *w, int stmt, int node, const lower_limit *lo,
+                                    const lower_limit *hi);
+/* Wrap into an IF what stmt still waits for and can be checked now; returns where to put its code.
+ */
+ctune_lnode *lower_open_guard(lowerer *w, int stmt, ctune_lnode *into);
+/* The value of a loop that has one iteration at most because a sum around it fixes it; NULL. */
+const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lower_limit *hi);
+/* Instead of such a loop: its variable, where the value is in range. Returns where its body goes,
+ * NULL when memory is out. */
+ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lower_limit *lo,
+                         const lower_limit *hi, ctune_lnode *into);
 
 /* ---- placed.c
  * ------------------------------------------------------------------------------------------------------

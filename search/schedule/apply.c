@@ -110,8 +110,8 @@ static ctune_status check_name(ctune_ctx *ctx, const ctune_nest *nest, const ctu
                       ctune_prim_get(prim->kind)->name, name);
 }
 
-/* One term of a tile's sum: a loop stands for its dim, the name that the dim's loop had for it, too,
- * a statement for itself; of a wave's: the loop. */
+/* One term of a tile's sum: a loop stands for its dim, the name that the dim's loop had for it,
+ * too, a statement for itself; of a wave's: the loop. */
 static ctune_status find_term(ctune_ctx *ctx, const ctune_nest *nest, const ctune_prim *prim,
                               int i_name, ctune_sum_term *term) {
     bool is_wave = prim->kind == CTUNE_PRIM_WAVE;

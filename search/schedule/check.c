@@ -235,9 +235,9 @@ static bool is_pinned_loop(const ctune_nest *nest, const ctune_stmt *stmt, int n
     }
     for (int t = 0; t < sum->n; t++) {
         const ctune_sum_term *term = &sum->term[t];
-        if (term->kind == CTUNE_SUM_LOOP ? !is_pinned_loop(nest, stmt, term->of)
-                                         : term->kind == CTUNE_SUM_DIM &&
-                                               !is_pinned(nest->region, stmt, term->of)) {
+        if (term->kind == CTUNE_SUM_LOOP
+                ? !is_pinned_loop(nest, stmt, term->of)
+                : term->kind == CTUNE_SUM_DIM && !is_pinned(nest->region, stmt, term->of)) {
             return false;
         }
     }
@@ -315,7 +315,8 @@ typedef struct exact {
 } exact;
 
 /* Values of a dim or a sum at two statements, as rows over their loops. */
-static void fill_form(const ctune_nest *nest, int node, const int *stmts, ctune_level_term *out) {
+static void fill_form(const ctune_nest *nest, int node, const int *stmts,
+                      ctune_deps_level_term *out) {
     const ctune_sum *sum = ctune_nest_sum(nest, node);
     ctune_sum_term own = {CTUNE_SUM_DIM, nest->node[node].dim, 1};
     out->step = nest->node[node].step;
@@ -333,7 +334,7 @@ static void fill_form(const ctune_nest *nest, int node, const int *stmts, ctune_
     }
 }
 
-static void fill_level(const ctune_nest *nest, int node, const int *stmts, ctune_level *out) {
+static void fill_level(const ctune_nest *nest, int node, const int *stmts, ctune_deps_level *out) {
     const ctune_sum *sum = ctune_nest_sum(nest, node);
     memset(out, 0, sizeof *out);
     out->name = nest->node[node].name;
@@ -347,7 +348,7 @@ static void fill_level(const ctune_nest *nest, int node, const int *stmts, ctune
     }
 }
 
-static int list_levels(const void *data, int src, int dst, ctune_level *out, int size) {
+static int list_levels(const void *data, int src, int dst, ctune_deps_level *out, int size) {
     const exact *e = data;
     int path[CTUNE_NEST_NODES], stmts[2] = {src, dst};
     const ctune_depvec pair = {.src = src, .dst = dst};

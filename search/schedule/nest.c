@@ -144,16 +144,47 @@ int64_t ctune_nest_trip(const ctune_nest *nest, int node) {
     return range == 0 ? 0 : (range + loop->step - 1) / loop->step;
 }
 
+/* Does a loop over dim stand around or inside the node? */
+static bool is_with_dim(const ctune_nest *nest, int node, int dim) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].kind == CTUNE_NN_LOOP && nest->node[i].dim == dim &&
+            nest->node[i].sum < 0 &&
+            (ctune_nest_is_ancestor(nest, i, node) || ctune_nest_is_ancestor(nest, node, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Iterations of the node's dim that one tile of a sum holds: it cuts the longest of its dims. */
+static double cut_by_sum(const ctune_nest *nest, int tile, int node) {
+    const ctune_sum *sum = ctune_nest_sum(nest, tile);
+    const ctune_dim *dims = nest->form->tree->dims;
+    int dim = nest->node[node].dim;
+    double cut = HUGE_VAL;
+    for (int t = 0; sum != NULL && t < sum->n; t++) {
+        const ctune_sum_term *term = &sum->term[t];
+        if (term->kind != CTUNE_SUM_DIM) {
+            continue;
+        }
+        if (term->of == dim) {
+            cut = fmax(1, (double)nest->node[tile].step / abs(term->coef));
+        } else if (is_with_dim(nest, node, term->of) &&
+                   (dims[term->of].extent > dims[dim].extent ||
+                    (cut == HUGE_VAL && dims[term->of].extent >= dims[dim].extent))) {
+            return HUGE_VAL;
+        }
+    }
+    return cut;
+}
+
 /* Mean number of iterations of its dim that one entry of a loop covers. */
 static double mean_range(const ctune_nest *nest, int node) {
     const ctune_nnode *loop = &nest->node[node];
     if (loop->outer < 0) {
         double range = nest->form->tree->dims[loop->dim].extent;
         for (int up = loop->parent; up > 0 && loop->sum < 0; up = nest->node[up].parent) {
-            const ctune_nnode *tile = &nest->node[up];
-            if (tile->sum >= 0 && tile->dim == loop->dim && (double)tile->step < range) {
-                range = (double)tile->step; /* the tiles of a sum cut its first dim */
-            }
+            range = fmin(range, cut_by_sum(nest, up, node));
         }
         return range;
     }
@@ -274,7 +305,8 @@ static const char *verify_loop(const ctune_nest *nest, int index) {
     }
     if (node->outer >= 0 &&
         (!ctune_nest_is_ancestor(nest, node->outer, node->parent) ||
-         nest->node[node->outer].dim != node->dim || nest->node[node->outer].sum != node->sum || nest->node[node->outer].step <= node->step)) {
+         nest->node[node->outer].dim != node->dim || nest->node[node->outer].sum != node->sum ||
+         nest->node[node->outer].step <= node->step)) {
         return "outer level is not around its inner level";
     }
     for (int i = 1; i < nest->n_nodes; i++) {

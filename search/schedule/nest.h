@@ -42,19 +42,19 @@ typedef struct ctune_nnode {
     int16_t parent, first, next; /* first child, next sibling */
     int16_t dim;                 /* LOOP: dim of the tree; STMT: -1 */
     int16_t stmt;                /* STMT: statement of the tree */
-    int16_t sum; /* LOOP: index into nest->sum, -1: a level of dim. Then dim is that of its first
-                    term, for estimates; the loop scans no dim */
+    int16_t sum; /* LOOP: index into nest->sum, -1: a level of dim. Else the loop scans no dim, and
+                    dim is the longest of the sum (a wave: its first loop's), for estimates */
     int16_t placed; /* STMT: the loop at which it is placed, -1 = in its own nest */
-    int16_t outer; /* LOOP: node of the enclosing level of the same dim, -1 = outermost level */
-    ctune_ann ann; /* LOOP */
+    int16_t outer;  /* LOOP: node of the enclosing level of the same dim, -1 = outermost level */
+    ctune_ann ann;  /* LOOP */
     int64_t step; /* LOOP: 1 for the innermost level, else the tile size in iterations of the dim */
     char name[CTUNE_NAME_BYTES]; /* LOOP: unique */
 } ctune_nnode;
 
-/* What a loop over a sum adds up. DIM: the iteration of that dim, 0 for statements outside it; STMT:
- * 1 for that statement, 0 for others (a shift of its own). A sum of these has tiles: x <= sum <= x +
- * step - 1. LOOP: the number of the iteration of that loop, its value / its step, with tiles on the
- * multiples of its step; a sum has only LOOP terms (a wave, step 1), or none. */
+/* What a loop over a sum adds up. DIM: the iteration of that dim, 0 for statements outside it;
+ * STMT: 1 for that statement, 0 for others (a shift of its own). A sum of these has tiles: x <= sum
+ * <= x + step - 1. LOOP: the number of the iteration of that loop, its value / its step, with tiles
+ * on the multiples of its step; a sum has only LOOP terms (a wave, step 1), or none. */
 typedef enum ctune_sum_kind { CTUNE_SUM_DIM, CTUNE_SUM_STMT, CTUNE_SUM_LOOP } ctune_sum_kind;
 
 typedef struct ctune_sum_term {

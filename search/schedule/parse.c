@@ -203,6 +203,9 @@ static ctune_status scan_operand(scanner *s, char syntax, ctune_prim *prim) {
     ctune_status status = CTUNE_OK;
     switch (syntax) {
     case 'n':
+        if (prim->n_names == CTUNE_PRIM_NAMES) {
+            return fail_at(s, s->at, "too many names");
+        }
         status = scan_name(s, prim->name[prim->n_names], "a name is expected");
         prim->n_names++;
         return status;

@@ -78,8 +78,7 @@ static const ctune_aff *condition(ctune_ctx *ctx, const ctune_program *program,
         }
         ctune_term_kind kind = dim < tree->n_dims ? CTUNE_TERM_AXIS : CTUNE_TERM_PARAM;
         sum = ctune_aff_add(
-            a, sum,
-            ctune_aff_term(a, kind, dim < tree->n_dims ? dim : param, prim->coef[k]));
+            a, sum, ctune_aff_term(a, kind, dim < tree->n_dims ? dim : param, prim->coef[k]));
     }
     /* sum < number: number - 1 - sum >= 0 */
     sum = ctune_aff_scale(a, sum, prim->is_less ? -1 : 1);

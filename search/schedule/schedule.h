@@ -3,18 +3,26 @@
  * in records, fed to sequence models as is. A schedule = structural primitives first, then loop and
  * memory primitives.
  *
- * Text, one primitive a line ('#' starts a comment; ';' may stand for a newline):
+ * Text, one primitive a line ('#' starts a comment; ';' may stand for a newline); docs/schedule.md
+ * says what each does:
+ *
  *     distribute
  *     fuse S0 S1 1
  *     polyhedral max
- *     split i 64 -> i0 i1          # i0 advances by 64, i1 runs inside
- *     reorder j0 k0 i0 k1 i1 j1    # loops of one perfect nest, outermost first; loops not named
- * keep their places collapse i j                 # annotate: run as one parallel loop (the two
- * loops must be adjacent, i parallel) unroll i1 vectorize j1                 # all lanes of j1's
- * extent; j1 must be a constant tile parallel i0 cache_read S0.0 at k0 pack   # read 0 of stage S0
- * (read_id); "root" names the whole nest cache_write S0 at k0 register specialize n=1024 #
- * parameter fixed: the emitted code is guarded by n == 1024 round_products               # each
- * product is rounded before it is added (see emit.h)
+ *     split_domain i at 2*i - n < 4  # loop i twice: where it holds, then where not
+ *     specialize n=1024              # parameter fixed: the code is guarded by n == 1024
+ *     round_products                 # each product is rounded before it is added
+ *     split i 64 -> i0 i1            # i0 advances by 64, i1 runs inside
+ *     tile 2*t + i by 32 -> x at t   # x: tiles of a sum of loops, outside t
+ *     wave t0 + x -> w               # w: sum of the loops' numbers, outside them
+ *     reorder j0 k0 i0 k1 i1 j1      # one perfect nest; loops not named keep their places
+ *     compute S0 at x                # S0's loops run inside x, for what is read there
+ *     parallel i0
+ *     collapse i j                   # run as one parallel loop
+ *     unroll i1
+ *     vectorize j1                   # all lanes of j1's extent, a constant tile
+ *     cache_read S0.0 at k0 pack     # read 0 of S0; "root" names the whole nest
+ *     cache_write S0 at k0 register
  */
 #ifndef CTUNE_SEARCH_SCHEDULE_SCHEDULE_H
 #define CTUNE_SEARCH_SCHEDULE_SCHEDULE_H
@@ -37,8 +45,7 @@
     X(REORDER, "reorder", 0, "+", "a b c ...: loops of one nest, outermost first")                 \
     X(TILE, "tile", 0, "fb#>n@n",                                                                  \
       "e by f -> x at i: loop over tiles of a sum of loops, outside i (skewed tiles)")             \
-    X(WAVE, "wave", 0, "f>n",                                                                      \
-      "e -> w: loop over a sum of loops, outside them (wavefronts)")                               \
+    X(WAVE, "wave", 0, "f>n", "e -> w: loop over a sum of loops, outside them (wavefronts)")       \
     X(COMPUTE, "compute", 0, "n@n", "S at i: run stage S inside loop i, for what is read there")   \
     X(COLLAPSE, "collapse", 0, "nn", "i j: run two adjacent loops as one parallel loop")           \
     X(UNROLL, "unroll", 0, "n", "i: replicate the body")                                           \

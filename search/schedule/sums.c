@@ -42,6 +42,18 @@ static const char *check_room(const ctune_nest *nest) {
                                              : NULL;
 }
 
+/* The dim that such tiles cut most often; -1: there is none. */
+static int longest_dim(const ctune_tree *tree, const ctune_sum *sum) {
+    int dim = -1;
+    for (int t = 0; t < sum->n; t++) {
+        if (sum->term[t].kind == CTUNE_SUM_DIM &&
+            (dim < 0 || tree->dims[sum->term[t].of].extent > tree->dims[dim].extent)) {
+            dim = sum->term[t].of;
+        }
+    }
+    return dim;
+}
+
 static bool has_twice(const ctune_sum *sum) {
     for (int t = 0; t < sum->n; t++) {
         for (int u = t + 1; u < sum->n; u++) {
@@ -81,10 +93,7 @@ static bool has_all(const ctune_nest *nest, int at, const ctune_sum *sum) {
 const char *ctune_nest_tile(ctune_nest *nest, const ctune_sum *sum, int64_t step, int at,
                             const char *name) {
     const char *wrong = check_room(nest);
-    int dim = -1;
-    for (int t = sum->n - 1; t >= 0; t--) {
-        dim = sum->term[t].kind == CTUNE_SUM_DIM ? sum->term[t].of : dim;
-    }
+    int dim = longest_dim(nest->form->tree, sum);
     if (wrong != NULL) {
         return wrong;
     }

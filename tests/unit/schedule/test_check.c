@@ -44,6 +44,38 @@ static void test_seidel(void **state) {
     fixture_clear(&f);
 }
 
+/* Distances (1, -1 .. 1, *): sums and waves by interval arithmetic. */
+static void test_sums(void **state) {
+    static const ctune_depvec vecs[] = {
+        {0, 0, 3, {P, N, Z}, true, {1, -1, 0}, {1, -1, 0}},
+        {0, 0, 3, {P, P, N}, true, {1, 1, CTUNE_DIST_MIN}, {1, 2, -1}},
+    };
+    static const ctune_depvec unknown[] = {{0, 0, 3, {P, N, Z}}};
+    fixture f;
+    (void)state;
+    fixture_init(&f, te_sample_gemm(), vecs, 2);
+    assert_legal(&f, "split i 4 -> i0 i1; tile i + j by 8 -> x at i1");
+    assert_illegal(&f, "split i 4 -> i0 i1; tile j by 8 -> x at i1", "backwards at loop x");
+    assert_illegal(&f, "split i 4 -> i0 i1; tile i + j by 8 -> x at i1; parallel i1", "loop i1");
+    assert_legal(&f,
+                 "split i 4 -> i0 i1; tile i + j by 8 -> x at i1; wave i0 + x -> w; parallel i0");
+    assert_illegal(&f, "split i 4 -> i0 i1; tile i + j by 8 -> x at i1; wave i0 - x -> w",
+                   "loop w");
+    assert_legal(&f, "wave 2*i + j -> w; parallel i");
+    assert_illegal(&f, "wave i + j -> w; parallel i", "loop i");
+    assert_illegal(&f, "tile j - i by 4 -> x at i", "loop x");
+    assert_legal(&f, "tile 4*i - j by 2 -> x at i; parallel j"); /* two apart: other tiles */
+    assert_illegal(&f, "tile 4*i - j by 3 -> x at i; parallel j; reorder x j i", "loop j");
+    assert_legal(&f, "tile i - k by 2 -> x at i");
+    assert_illegal(&f, "tile i + k by 2 -> x at i", "loop x"); /* k has no bound */
+    fixture_clear(&f);
+    fixture_init(&f, te_sample_gemm(), unknown, 1); /* the signs alone */
+    assert_illegal(&f, "tile i + j by 8 -> x at i", "loop x");
+    assert_legal(&f, "tile i - j by 8 -> x at i");
+    assert_legal(&f, "tile i + k by 8 -> x at i");
+    fixture_clear(&f);
+}
+
 static void test_caches(void **state) {
     static const ctune_depvec vecs[] = {{0, 0, 3, {Z, Z, P}}};
     fixture f;
@@ -214,9 +246,9 @@ static void test_brute_force(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reduction),   cmocka_unit_test(test_seidel),
-        cmocka_unit_test(test_caches),      cmocka_unit_test(test_own_target),
-        cmocka_unit_test(test_brute_force),
+        cmocka_unit_test(test_reduction),  cmocka_unit_test(test_seidel),
+        cmocka_unit_test(test_sums),       cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_own_target), cmocka_unit_test(test_brute_force),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,11 +107,104 @@ static void test_triangular_collapse(void **state) {
     fixture_clear(&f);
 }
 
+static void test_sums(void **state) {
+    fixture f;
+    (void)state;
+    fixture_init(&f, te_sample_gemm(), NULL, 0);
+    assert_nest(&f, "split k 8 -> k0 k1; tile i + 2*k1 by 16 -> x at i; split x 4 -> x0 x1",
+                "nest\n"
+                "    x0 over i+2*k step 64 x16\n"
+                "        x1 over i+2*k step 16 x4\n"
+                "            i x16\n"
+                "                j x1024\n"
+                "                    k0 step 8 x128\n"
+                "                        k1 x8\n"
+                "                            S0\n");
+    assert_nest(&f,
+                "split i 8 -> i0 i1; wave i0 - 3*j -> w; parallel w; tile j - S0 by 1 -> s at k",
+                "nest\n"
+                "    w wave i0-3*j x1024 parallel\n"
+                "        i0 step 8 x128\n"
+                "            i1 x8\n"
+                "                j x1024\n"
+                "                    s over j-S0 x1024\n"
+                "                        k x1024\n"
+                "                            S0\n");
+    assert_no(&f, "tile i by 4 -> j at k", CTUNE_EUSAGE, "taken");
+    assert_no(&f, "tile i by 4 -> root at k", CTUNE_EUSAGE, "taken");
+    assert_no(&f, "tile q by 4 -> x at k", CTUNE_EUSAGE, "no loop named 'q'");
+    assert_no(&f, "tile i by 4 -> x at q", CTUNE_EUSAGE, "no loop named 'q'");
+    assert_no(&f, "tile i + i by 4 -> x at k", CTUNE_EREFUSED, "twice");
+    assert_no(&f, "tile S0 by 4 -> x at k", CTUNE_EREFUSED, "no loop");
+    assert_no(&f, "tile i by 0 -> x at k", CTUNE_EREFUSED, "factor");
+    assert_no(&f, "parallel i; tile k by 4 -> x at i", CTUNE_EREFUSED, "annotated");
+    assert_no(&f, "tile i by 4 -> x at i; tile x by 4 -> y at i", CTUNE_EREFUSED, "over dims");
+    assert_no(&f, "wave i + S0 -> w", CTUNE_EUSAGE, "no loop named 'S0'");
+    assert_no(&f, "wave i + j -> w; wave w + k -> v", CTUNE_EREFUSED, "wavefronts");
+    assert_no(&f, "wave i + j -> w; reorder i w", CTUNE_EREFUSED, "outside");
+    assert_no(&f, "wave i + j -> w; split i 4 -> a b", CTUNE_EREFUSED, "wavefront");
+    assert_no(&f, "tile i by 4 -> x at i; unroll x", CTUNE_EREFUSED, "split first");
+    assert_no(&f, "tile i by 1 -> x at i; split x 8 -> a b; vectorize b", CTUNE_EREFUSED, "split");
+    assert_no(&f, "tile i by 4 -> x at i; parallel x; collapse x i", CTUNE_EREFUSED, "sum");
+    fixture_clear(&f);
+}
+
+static void test_sums_limit(void **state) {
+    fixture f;
+    ctune_text text;
+    (void)state;
+    fixture_init(&f, te_sample_gemm(), NULL, 0);
+    ctune_text_init(&text);
+    for (int k = 0; k <= CTUNE_NEST_SUMS; k++) {
+        ctune_text_printf(&text, "tile i + %d*j by 4 -> x%d at i;", k + 1, k);
+    }
+    assert_no(&f, ctune_text_get(&text), CTUNE_EREFUSED, "more than 8");
+    ctune_text_clear(&text);
+    fixture_clear(&f);
+}
+
+/* Each invariant of sums and places broken by hand. */
+static void test_verify_new(void **state) {
+    fixture f;
+    (void)state;
+    fixture_init(&f, te_sample_gemm(), NULL, 0);
+    assert_int_equal(fixture_apply(&f, "tile i + j by 4 -> x at i; wave i + x -> w"), CTUNE_OK);
+    int x = ctune_nest_find(&f.nest, "x"), w = ctune_nest_find(&f.nest, "w");
+    int stmt = ctune_nest_find_stmt(&f.nest, 0);
+    ctune_nest good = f.nest;
+    f.nest.node[x].sum = 7;
+    assert_int_equal(ctune_nest_verify(&f.ctx, &f.nest), CTUNE_EBUG);
+    f.nest = good;
+    f.nest.sum[f.nest.node[x].sum].term[0].of = 77;
+    assert_int_equal(ctune_nest_verify(&f.ctx, &f.nest), CTUNE_EBUG);
+    f.nest = good;
+    f.nest.sum[f.nest.node[w].sum].term[0].of = 0;
+    assert_int_equal(ctune_nest_verify(&f.ctx, &f.nest), CTUNE_EBUG);
+    f.nest = good;
+    f.nest.sum[f.nest.node[w].sum].term[1].coef = 0;
+    assert_int_equal(ctune_nest_verify(&f.ctx, &f.nest), CTUNE_EBUG);
+    f.nest = good;
+    f.nest.node[w].step = 4;
+    assert_int_equal(ctune_nest_verify(&f.ctx, &f.nest), CTUNE_EBUG);
+    f.nest = good;
+    f.nest.node[stmt].placed = (int16_t)stmt;
+    assert_int_equal(ctune_nest_verify(&f.ctx, &f.nest), CTUNE_EBUG);
+    f.nest = good;
+    assert_int_equal(ctune_nest_verify(&f.ctx, &f.nest), CTUNE_OK);
+    fixture_clear(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blis_shape),        cmocka_unit_test(test_reorder_keeps_unnamed),
-        cmocka_unit_test(test_split_outer_level), cmocka_unit_test(test_imperfect),
-        cmocka_unit_test(test_refusals),          cmocka_unit_test(test_triangular_collapse),
+        cmocka_unit_test(test_blis_shape),
+        cmocka_unit_test(test_reorder_keeps_unnamed),
+        cmocka_unit_test(test_split_outer_level),
+        cmocka_unit_test(test_imperfect),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_triangular_collapse),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sums_limit),
+        cmocka_unit_test(test_verify_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,14 @@ static void test_limits(void **state) {
     }
     assert_int_equal(ctune_schedule_parse(&ctx, ctune_text_get(&text), &s), CTUNE_EUSAGE);
     ctune_text_clear(&text);
+    ctune_text_clear(&text);
+    ctune_text_append(&text, "tile i");
+    for (int k = 1; k < CTUNE_PRIM_NAMES; k++) {
+        ctune_text_append(&text, " + i");
+    }
+    ctune_text_append(&text, " by 4 -> x at i");
+    assert_int_equal(ctune_schedule_parse(&ctx, ctune_text_get(&text), &s), CTUNE_EUSAGE);
+    ctune_text_clear(&text);
     ctune_schedule_append_text(&s, "nonsense");
     assert_true(s.failed);
     ctune_schedule_clear(&s);
