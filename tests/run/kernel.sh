@@ -1,4 +1,5 @@
-# One kernel, one compiler: tuned a little at small sizes, rewritten, compiled without warnings, checksums compared.
+# One kernel, one compiler: tuned a little at small sizes, rewritten, compiled without warnings, checksums compared, also at
+# sizes that are odd and below a tile.
 #   kernel.sh NAME COMPILER
 . "$(dirname "$0")/lib.sh"
 name=$1
@@ -18,7 +19,8 @@ awk '/#pragma tune/ {
             $0 = substr($0, RSTART + RLENGTH)
         }
         $0 = out $0
-    } { print }' "$CTUNE_ROOT/tests/kernels/$name.c" >"$name.c"
+    } { print }' "$CTUNE_ROOT/tests/kernels/$name.c" >small.c
+odd_sizes small.c >"$name.c"
 
 "$CTUNE" tune "$name.c" --trials 8 --batch 8 --rounds 3 -- $flags >"$work/stdout" 2>"$work/stderr"
 code=$?
@@ -35,7 +37,7 @@ esac
 $flags "$name.c" -w -o original -lm || fail "the original does not compile"
 $flags tuned.c -Wall -Wextra -Werror -Wno-unknown-pragmas -Wno-unused-parameter -Wno-unused-function -o tuned -lm ||
     fail "the tuned C does not compile without warnings"
-for size in MINI SMALL; do
+for size in MINI SMALL MEDIUM; do
     want=$(./original $size 1 | sed 's/ min .*//') || fail "original"
     got=$(./tuned $size 1 | sed 's/ min .*//') || fail "tuned"
     [ "$want" = "$got" ] || fail "$want, but tuned: $got"
@@ -50,7 +52,7 @@ if plugin=$("$CTUNE" flags "$2" 2>"$work/stderr"); then
         if [ $mode = predict ]; then
             $flags "$@" -fplugin-arg-ctune-mode=predict -fplugin-arg-ctune-lock=none.lock "$name.c" -w -c -o plugged.o
         fi && $flags plugged.o -o plugged -lm || fail "mode=$mode does not compile"
-        for size in MINI SMALL; do
+        for size in MINI SMALL MEDIUM; do
             want=$(./original $size 1 | sed 's/ min .*//') || fail "original"
             got=$(./plugged $size 1 | sed 's/ min .*//') || fail "mode=$mode"
             [ "$want" = "$got" ] || fail "$want, but with mode=$mode: $got"
