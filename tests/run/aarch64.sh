@@ -29,19 +29,8 @@ compilers="aarch64-linux-gnu-gcc"
 echo 'int main(void) { return 0; }' >nothing.c
 clang-19 --target=aarch64-linux-gnu nothing.c -o nothing 2>"$work/stderr" && $arm ./nothing && compilers="$compilers clang-19"
 
-# A row of small sizes of our own in place of MEDIUM: below every tile, odd
 for kernel in gemm jacobi-2d trisolv int8-gemm; do
-    awk '/^static const int sizes/ {
-            n = split($0, part, "[{}]")
-            for (i = 1; i <= n; i++)
-                if (part[i] ~ /^[0-9, ]+$/ && part[i] ~ /[0-9]/ && ++row == 3) {
-                    m = split(part[i], size, ", *")
-                    for (k = 1; k <= m; k++)
-                        new = new (k > 1 ? ", " : "") size[k] % 13 + 2
-                    sub("{" part[i] "}", "{" new "}")
-                }
-        }
-        { print }' "$CTUNE_ROOT/tests/kernels/$kernel.c" >"$kernel.c"
+    odd_sizes "$CTUNE_ROOT/tests/kernels/$kernel.c" >"$kernel.c"
 done
 cp "$CTUNE_ROOT/tests/kernels/kernel.h" .
 

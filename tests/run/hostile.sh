@@ -1,7 +1,8 @@
 # Run tests again in surroundings that are less friendly than the builder's; what they test is theirs, see there.
 #   hostile.sh noisy           clang warns about -march=native in every compile, as clang 19 does on some CPUs
 #   hostile.sh busy            one CPU, with two neighbours that use it; another umask and folder for temporary files
-#   hostile.sh march MARCH     the instructions of MARCH, when the CPU has them (asked by cpuid, not by name)
+#   hostile.sh march MARCH [SCRIPT WORDS...]
+#                              the instructions of MARCH, when the CPU has them (asked by cpuid, not by name)
 #   hostile.sh user            not as root, in a folder that is his
 . "$(dirname "$0")/lib.sh"
 : "${CTUNE_BUILD:?}"
@@ -77,6 +78,8 @@ test_march() {
     CTUNE_TEST_MARCH=$1
     export CTUNE_TEST_MARCH
     [ -n "$(march gcc)" ] || exit 77
+    shift
+    [ $# = 0 ] || { again "$@"; return; }
     again apply
     for compiler in clang-19 gcc; do
         again kernel gemm $compiler

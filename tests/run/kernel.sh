@@ -1,4 +1,5 @@
-# One kernel, one compiler: tuned a little at small sizes, rewritten, compiled without warnings, checksums compared.
+# One kernel, one compiler: tuned a little at small sizes, rewritten, compiled without warnings, checksums compared, also at
+# sizes that are odd and below a tile.
 #   kernel.sh NAME COMPILER
 . "$(dirname "$0")/lib.sh"
 name=$1 compiler=$2
@@ -17,7 +18,8 @@ awk '/#pragma tune/ {
             $0 = substr($0, RSTART + RLENGTH)
         }
         $0 = out $0
-    } { print }' "$CTUNE_ROOT/tests/kernels/$name.c" >"$name.c"
+    } { print }' "$CTUNE_ROOT/tests/kernels/$name.c" >small.c
+odd_sizes small.c >"$name.c"
 
 # compare WANT GOT WHAT: bits are equal, unless the compiler decides about contraction itself and this was said
 compare() {
@@ -43,7 +45,7 @@ check_kernel() {
     $flags "$name.c" -w -o original -lm || fail "the original does not compile"
     $flags tuned.c -Wall -Wextra -Werror -Wno-unknown-pragmas -Wno-unused-parameter -Wno-unused-function -o tuned -lm ||
         fail "the tuned C does not compile without warnings"
-    for size in MINI SMALL; do
+    for size in MINI SMALL MEDIUM; do
         want=$(./original $size 1 | sed 's/ min .*//') || fail "original"
         got=$(./tuned $size 1 | sed 's/ min .*//') || fail "tuned"
         compare "$want" "$got" "tuned with $flags"
@@ -58,7 +60,7 @@ check_kernel() {
             $flags "$@" -fplugin-arg-ctune-mode=$mode -fplugin-arg-ctune-report=remarks "$name.c" -w -o plugged -lm \
                 2>"$work/stderr" || fail "mode=$mode does not compile"
             grep -q 'ctune:contraction' "$work/stderr" && is_contracted=yes
-            for size in MINI SMALL; do
+            for size in MINI SMALL MEDIUM; do
                 want=$(./original $size 1 | sed 's/ min .*//') || fail "original"
                 got=$(./plugged $size 1 | sed 's/ min .*//') || fail "mode=$mode"
                 compare "$want" "$got" "mode=$mode with $flags"

@@ -145,3 +145,20 @@ same_results() {
     got=$(compile_run "$tuned_file" "$@") || exit 1
     [ "$want" = "$got" ] || fail "$*: $want before, $got after ($tuned_file)"
 }
+
+# odd_sizes KERNEL.c: the kernel with sizes of our own in place of MEDIUM, odd, below most tiles; large as the kernel needs
+odd_sizes() {
+    awk '/^static const int sizes/ { on = 1 }
+        on {
+            n = split($0, part, "[{}]")
+            for (i = 1; i <= n; i++)
+                if (part[i] ~ /^[0-9, ]+$/ && part[i] ~ /[0-9]/ && ++row == 3) {
+                    m = split(part[i], size, ", *")
+                    for (k = 1; k <= m; k++)
+                        odd = odd (k > 1 ? ", " : "") (size[k] > 12 ? size[k] % 6 * 2 + 5 : size[k])
+                    sub("{" part[i] "}", "{" odd "}")
+                }
+        }
+        /;/ { on = 0 }
+        { print }' "$1"
+}
