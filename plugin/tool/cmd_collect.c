@@ -29,7 +29,7 @@ static ctune_status sample(ctune_ctx *ctx, const ctune_options *options, ctune_j
                                    .progress = ctune_progress_update,
                                    .progress_user = &progress};
     ctune_measurer measurer = {job->measure, ctune_measure_submit, ctune_measure_collect};
-    ctune_status status = ctune_engine_run(ctx, job->space, &job->bench.source->machine, &measurer,
+    ctune_status status = ctune_engine_run(ctx, job->space, &job->bench.source->target, &measurer,
                                            &engine, job->bench.original_ns, result);
     int n_random = result->n_trials;
     if (status == CTUNE_OK && ctune_signal_get() == 0) {
@@ -37,7 +37,7 @@ static ctune_status sample(ctune_ctx *ctx, const ctune_options *options, ctune_j
         engine.epsilon = 0.4;
         engine.max_trials = (int)(n - n / 4);
         engine.budget_s = 0.75 * options->budget_s;
-        status = ctune_engine_run(ctx, job->space, &job->bench.source->machine, &measurer, &engine,
+        status = ctune_engine_run(ctx, job->space, &job->bench.source->target, &measurer, &engine,
                                   job->bench.original_ns, result);
         result->n_trials += n_random;
     }
@@ -112,7 +112,7 @@ int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options) {
             status = ctune_history_open(ctx, source.history_path, &history);
         }
         if (status == CTUNE_OK) {
-            status = ctune_history_facts_set(ctx, history, source.key, &source.facts);
+            status = ctune_history_facts_set(ctx, history, source.key, &source.target);
         }
         code = ctune_exit_worse(code, status == CTUNE_OK
                                           ? collect_regions(ctx, options, &source, history)

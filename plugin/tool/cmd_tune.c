@@ -33,7 +33,7 @@ static ctune_history *open_history(ctune_ctx *ctx, const ctune_source *source) {
                                .hint = "tuning goes on without it; --history names another place"});
         return NULL;
     }
-    if (ctune_history_facts_set(ctx, history, source->key, &source->facts) != CTUNE_OK) {
+    if (ctune_history_facts_set(ctx, history, source->key, &source->target) != CTUNE_OK) {
         ctune_diag_send(ctx, &(ctune_diag){.severity = CTUNE_WARNING,
                                            .file = source->history_path,
                                            .code = "no-facts",

@@ -41,9 +41,8 @@ static ctune_status make_measure(ctune_ctx *ctx, const ctune_options *options,
 ctune_status ctune_job_prepare(ctune_ctx *ctx, const ctune_options *options, ctune_history *history,
                                ctune_job *job) {
     const ctune_bench *bench = &job->bench;
-    ctune_space_options space_options = bench->source->space;
-    space_options.openmp = space_options.openmp && !bench->region->serial;
-    ctune_status status = ctune_space_create(ctx, bench->program, &space_options, &job->space);
+    ctune_status status =
+        ctune_space_create(ctx, bench->program, &bench->source->target, &job->space);
     return status == CTUNE_OK ? make_measure(ctx, options, history, job) : status;
 }
 

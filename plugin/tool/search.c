@@ -98,7 +98,7 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     }
     ctune_measurer measurer = {s->job.measure, ctune_measure_submit, ctune_measure_collect};
     return status == CTUNE_OK
-               ? ctune_engine_create(ctx, s->job.space, &s->source->machine, &measurer, &options,
+               ? ctune_engine_create(ctx, s->job.space, &s->source->target, &measurer, &options,
                                      bench->original_ns, &s->engine)
                : status;
 }

@@ -24,8 +24,7 @@ ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options, con
     }
     status = ctune_source_set_target(ctx, NULL, out);
     if (status == CTUNE_OK) {
-        ctune_machine_facts_get(ctx, &out->target, &out->facts);
-        ctune_target_facts_estimate(&out->facts, &out->machine);
+        ctune_machine_facts_get(ctx, &out->target, &out->target);
         status = ctune_source_set_unit(ctx, NULL, out);
     }
     if (status == CTUNE_OK && out->unit->has_parse_errors) {

@@ -185,14 +185,14 @@ static const char *const names[] = {
 
 /* Cycles of one core that does nothing but full vectors of fused operations. */
 static double ideal_cycles(const feat_state *s, int p) {
-    const ctune_machine *m = &s->target->machine;
-    double width = est_max(m->vector_bytes / s->a->kernel[p].elem_bytes, 1);
-    return feat_instances(&s->a->path[p]) * s->ops[p].slots / (width * m->fma_per_cycle);
+    const ctune_target *t = s->target;
+    double width = est_max(t->vector_bytes / s->a->kernel[p].elem_bytes, 1);
+    return feat_instances(&s->a->path[p]) * s->ops[p].slots / (width * t->rates.fma_per_cycle);
 }
 
 static void fill_total(const feat_state *s, float *row) {
     const est_analysis *a = s->a;
-    const ctune_machine *m = &s->target->machine;
+    const ctune_target *t = s->target;
     double ops = 0, instances = 0, ideal = 0, copy = 0, all = 0, bytes = a->state.footprint[0];
     for (int p = 0; p < a->n_paths; p++) {
         double n = feat_instances(&a->path[p]);
@@ -202,9 +202,9 @@ static void fill_total(const feat_state *s, float *row) {
         copy += a->copy_cycles[p];
         all += s->cost[p];
     }
-    row[EST_TOTAL] = feat_log(a->cycles / m->ghz);
+    row[EST_TOTAL] = feat_log(a->cycles / t->ghz);
     row[EST_VS_PEAK] = feat_ratio(a->cycles, ideal);
-    row[EST_VS_ROOF] = feat_ratio(a->cycles, est_max(ideal, bytes / m->bytes_per_cycle[3]));
+    row[EST_VS_ROOF] = feat_ratio(a->cycles, est_max(ideal, bytes / t->rates.bytes_per_cycle[3]));
     row[EST_CORE] = feat_ratio(a->core_cycles - copy, a->cycles);
     row[EST_COPY] = feat_ratio(copy, a->cycles);
     row[EST_FORK] = feat_ratio(a->fork_cycles, a->cycles);
@@ -215,7 +215,7 @@ static void fill_total(const feat_state *s, float *row) {
     row[EST_INTENSITY] = feat_ratio(ops, bytes);
     for (int c = 0; c < 3; c++) {
         row[EST_L1 + c] = feat_ratio(a->memory_cycles[c], a->cycles);
-        row[EST_BYTES_L1 + c] = feat_ratio(bytes, m->cache_bytes[c]);
+        row[EST_BYTES_L1 + c] = feat_ratio(bytes, (double)t->cache_bytes[c]);
         row[EST_TRAFFIC_L1 + c] = feat_ratio(a->traffic[c], bytes);
         row[EST_BALANCE_L1 + c] = feat_ratio(a->memory_cycles[c], ideal);
     }
@@ -239,7 +239,7 @@ static void fill_refs(const feat_state *s, float *row) {
         int64_t bytes = est_row_bytes(&s->a->state, ref->tensor);
         n_unit += ok;
         n_jump += !ok;
-        n_odd += !is_packed && bytes % (int64_t)s->target->machine.line_bytes != 0;
+        n_odd += !is_packed && bytes % CTUNE_LINE_BYTES != 0;
     }
     row[KERNEL_UNIT] = (float)(n_unit / n);
     row[KERNEL_JUMP] = (float)n_jump;
@@ -276,14 +276,14 @@ static void fill_pages(const feat_state *s, float *row) {
 
 static void fill_kernel(const feat_state *s, float *row) {
     const est_kernel *k = s->kernel;
-    const ctune_machine *m = &s->target->machine;
+    const ctune_target *t = s->target;
     double all = k->kernel_cycles + k->move_cycles + k->loop_cycles;
-    double want = m->fma_latency * m->fma_per_cycle;
+    double want = t->rates.fma_latency * t->rates.fma_per_cycle;
     row[KERNEL_EFFICIENCY] = (float)feat_share(ideal_cycles(s, s->hot), all * k->tail);
     row[KERNEL_CYCLES] = feat_log(k->cycles);
-    row[KERNEL_OPS] = (float)feat_share(k->ops / m->fma_per_cycle, k->cycles);
-    row[KERNEL_LOADS] = (float)feat_share(k->loads / m->loads_per_cycle, k->cycles);
-    row[KERNEL_STORES] = (float)feat_share(k->stores / m->stores_per_cycle, k->cycles);
+    row[KERNEL_OPS] = (float)feat_share(k->ops / t->rates.fma_per_cycle, k->cycles);
+    row[KERNEL_LOADS] = (float)feat_share(k->loads / t->rates.loads_per_cycle, k->cycles);
+    row[KERNEL_STORES] = (float)feat_share(k->stores / t->rates.stores_per_cycle, k->cycles);
     row[KERNEL_FRONT] = (float)feat_share(k->front, k->cycles);
     row[KERNEL_CHAIN] = (float)feat_share(k->chain, k->cycles);
     row[KERNEL_PAGE] = (float)feat_share(k->page, k->cycles);
@@ -291,7 +291,7 @@ static void fill_kernel(const feat_state *s, float *row) {
     row[KERNEL_N_OPS] = feat_log(est_max(k->ops, 0.25));
     row[KERNEL_TRIPS] = feat_log(k->trips);
     row[KERNEL_IS_CARRIED] = feat_log(k->steps);
-    row[KERNEL_REGISTERS] = (float)(k->accumulators / m->n_vector_regs);
+    row[KERNEL_REGISTERS] = (float)(k->accumulators / t->n_vector_regs);
     row[KERNEL_SPILLS] = (float)k->spills;
     row[KERNEL_CHAINS] = k->is_register ? feat_ratio(k->accumulators, want) : -feat_log(want);
     row[KERNEL_MOVES] = (float)feat_share(k->move_cycles, all);
@@ -309,7 +309,7 @@ static void fill_kernel(const feat_state *s, float *row) {
 
 static void fill_means(const feat_state *s, float *row) {
     const est_analysis *a = s->a;
-    const ctune_machine *m = &s->target->machine;
+    const ctune_target *t = s->target;
     double total = 0;
     for (int p = 0; p < a->n_paths; p++) {
         total += ideal_cycles(s, p);
@@ -330,7 +330,8 @@ static void fill_means(const feat_state *s, float *row) {
         row[MEAN_TAIL] += w * (float)(k->tail - 1);
         row[MEAN_SPILLS] += w * (float)k->spills;
         row[MEAN_CHAIN] += w * (k->chain > est_max(k->ports, k->front));
-        row[MEAN_LOAD] += w * (k->loads / m->loads_per_cycle > k->ops / m->fma_per_cycle);
+        row[MEAN_LOAD] +=
+            w * (k->loads / t->rates.loads_per_cycle > k->ops / t->rates.fma_per_cycle);
         row[MEAN_THREADS] += w * (float)a->path[p].threads;
         row[MEAN_PACKS] += w * (float)n_packs;
         float ratio = w < 0.01f ? 0 : feat_ratio(cycles, ideal);
@@ -405,11 +406,11 @@ static void fill_waits(const feat_state *s, float *row) {
 /* ---- levels ---------------------------------------------------------------------------------- */
 
 static void fill_level(const feat_state *s, int level, float *row) {
-    const ctune_machine *m = &s->target->machine;
+    const ctune_target *t = s->target;
     double bytes = feat_footprint(s, level), entries = s->path->entries[level];
     double work = feat_instances(s->path) / entries * s->ops[s->hot].slots;
     for (int c = 0; c < 3; c++) {
-        row[LEVEL_VS_L1 + c] = feat_ratio(bytes, m->cache_bytes[c]);
+        row[LEVEL_VS_L1 + c] = feat_ratio(bytes, (double)t->cache_bytes[c]);
     }
     row[LEVEL_ENTRIES] = feat_log(entries);
     row[LEVEL_INTENSITY] = feat_ratio(work, bytes);
@@ -441,7 +442,7 @@ static void fill(const feat_state *s, float *row) {
         fill_level(s, level[i], row + AT_LEVELS + i * N_LEVEL);
     }
     for (int c = 0; c < N_FITS; c++) {
-        fill_fit(s, s->target->machine.cache_bytes[c], row + AT_FITS + c * N_FIT);
+        fill_fit(s, (double)s->target->cache_bytes[c], row + AT_FITS + c * N_FIT);
     }
 }
 

@@ -88,6 +88,7 @@ typedef struct lowerer {
     const ctune_tree *tree;
     ctune_arena *arena; /* the program's */
     const ctune_lower_options *options;
+    bool openmp;        /* the target has it, and the region may use it */
     ctune_lnode *setup; /* becomes the head of the root */
     int n_open;
     lower_open open[CTUNE_MAX_OPEN];

@@ -1,14 +1,11 @@
 /*
- * Facts about a target: what they are by default, and as text.
+ * Facts about a target as text, and what a key tells of them.
  *
  * One table row a fact: name, where it is, what is plausible. History, exported lines and the
  * calibration file all print and read through it, so a new fact is one row. Text rather than
  * columns: facts are added over time, and a reader skips those that it does not know.
  */
 #include "search/records/facts.h"
-
-#include "search/estimate/estimate.h"
-#include "search/records/target.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,8 +18,8 @@
 #define ROW(name, kind, member, min, max, is_of_machine)                                           \
     {name,                                                                                         \
      CTUNE_FACT_##kind,                                                                            \
-     offsetof(ctune_target_facts, member),                                                         \
-     sizeof(((ctune_target_facts *)NULL)->member),                                                 \
+     offsetof(ctune_target, member),                                                               \
+     sizeof(((ctune_target *)NULL)->member),                                                       \
      min,                                                                                          \
      max,                                                                                          \
      is_of_machine}
@@ -42,15 +39,15 @@ static const ctune_fact_row rows[] = {
     ROW("l3_bytes", INT64, cache_bytes[2], 1024, 1e11, false),
     ROW("measured", BOOL, is_measured, 0, 1, true),
     ROW("ghz", REAL, ghz, 0.1, 10, true),
-    ROW("fma_per_cycle", REAL, fma_per_cycle, 0.05, 16, true),
-    ROW("fma_f64_per_cycle", REAL, fma_f64_per_cycle, 0.05, 16, true),
-    ROW("fma_latency", REAL, fma_latency, 1, 64, true),
-    ROW("loads_per_cycle", REAL, loads_per_cycle, 0.05, 16, true),
-    ROW("stores_per_cycle", REAL, stores_per_cycle, 0.05, 16, true),
-    ROW("l1_bytes_per_cycle", REAL, bytes_per_cycle[0], 0.5, 4096, true),
-    ROW("l2_bytes_per_cycle", REAL, bytes_per_cycle[1], 0.2, 2048, true),
-    ROW("l3_bytes_per_cycle", REAL, bytes_per_cycle[2], 0.1, 1024, true),
-    ROW("memory_bytes_per_cycle", REAL, bytes_per_cycle[3], 0.05, 512, true),
+    ROW("fma_per_cycle", REAL, rates.fma_per_cycle, 0.05, 16, true),
+    ROW("fma_f64_per_cycle", REAL, rates.fma_f64_per_cycle, 0.05, 16, true),
+    ROW("fma_latency", REAL, rates.fma_latency, 1, 64, true),
+    ROW("loads_per_cycle", REAL, rates.loads_per_cycle, 0.05, 16, true),
+    ROW("stores_per_cycle", REAL, rates.stores_per_cycle, 0.05, 16, true),
+    ROW("l1_bytes_per_cycle", REAL, rates.bytes_per_cycle[0], 0.5, 4096, true),
+    ROW("l2_bytes_per_cycle", REAL, rates.bytes_per_cycle[1], 0.2, 2048, true),
+    ROW("l3_bytes_per_cycle", REAL, rates.bytes_per_cycle[2], 0.1, 1024, true),
+    ROW("memory_bytes_per_cycle", REAL, rates.bytes_per_cycle[3], 0.05, 512, true),
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -68,7 +65,7 @@ const ctune_fact_row *ctune_fact_row_find(const char *name, size_t n) {
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
-void ctune_fact_print(const ctune_fact_row *row, const ctune_target_facts *facts, char *out,
+void ctune_fact_print(const ctune_fact_row *row, const ctune_target *facts, char *out,
                       size_t size) {
     const void *field = (const char *)facts + row->offset;
     switch (row->kind) {
@@ -115,7 +112,7 @@ static bool set_number(const ctune_fact_row *row, const char *text, void *field)
     return true;
 }
 
-bool ctune_fact_parse(const ctune_fact_row *row, const char *text, ctune_target_facts *out) {
+bool ctune_fact_parse(const ctune_fact_row *row, const char *text, ctune_target *out) {
     void *field = (char *)out + row->offset;
     if (row->kind != CTUNE_FACT_TEXT) {
         return set_number(row, text, field);
@@ -128,7 +125,7 @@ bool ctune_fact_parse(const ctune_fact_row *row, const char *text, ctune_target_
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
-void ctune_target_facts_print(const ctune_target_facts *facts, ctune_text *out) {
+void ctune_target_facts_print(const ctune_target *facts, ctune_text *out) {
     char value[CTUNE_FACT_TEXT_BYTES];
     for (int i = 0; i < N_ROWS; i++) {
         ctune_fact_print(&rows[i], facts, value, sizeof value);
@@ -154,8 +151,8 @@ bool ctune_fact_line_next(const char **text, const ctune_fact_row **row, char *n
 }
 
 ctune_status ctune_target_facts_parse(ctune_ctx *ctx, const char *name, const char *text,
-                                      ctune_target_facts *out) {
-    ctune_target_facts facts = *out;
+                                      ctune_target *out) {
+    ctune_target facts = *out;
     char word[64], value[2 * CTUNE_FACT_TEXT_BYTES];
     const ctune_fact_row *row;
     for (int line = 1; ctune_fact_line_next(&text, &row, word, sizeof word, value, sizeof value);
@@ -170,37 +167,6 @@ ctune_status ctune_target_facts_parse(ctune_ctx *ctx, const char *name, const ch
 }
 
 /* ---- defaults -------------------------------------------------------------------------------- */
-static void set_defaults(ctune_target_facts *out, const int64_t cache_bytes[3]) {
-    ctune_machine machine;
-    ctune_target_isa_get(out->isa, &out->vector_bytes, &out->n_vector_regs);
-    ctune_machine_default(&machine, out->vector_bytes, cache_bytes, out->n_threads);
-    for (int i = 0; i < 3; i++) {
-        out->cache_bytes[i] = (int64_t)machine.cache_bytes[i];
-    }
-    out->ghz = machine.ghz;
-    out->fma_per_cycle = out->fma_f64_per_cycle = machine.fma_per_cycle;
-    out->fma_latency = machine.fma_latency;
-    out->loads_per_cycle = machine.loads_per_cycle;
-    out->stores_per_cycle = machine.stores_per_cycle;
-    memcpy(out->bytes_per_cycle, machine.bytes_per_cycle, sizeof out->bytes_per_cycle);
-    out->is_gcc = strncmp(out->compiler, "gcc", 3) == 0;
-}
-
-void ctune_target_facts_default(const ctune_target *target, ctune_target_facts *out) {
-    memset(out, 0, sizeof *out);
-    snprintf(out->compiler, sizeof out->compiler, "%s", target->compiler);
-    snprintf(out->cpu, sizeof out->cpu, "%s", target->cpu);
-    snprintf(out->host, sizeof out->host, "%s", target->host);
-    snprintf(out->isa, sizeof out->isa, "%s", target->isa);
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    out->n_cores = n < 1 ? 1 : n > 65536 ? 65536 : (int)n;
-    out->n_threads = target->n_threads > 0 ? target->n_threads : 1;
-    set_defaults(out, (const int64_t[3]){target->l1_bytes, target->l2_bytes, target->l3_bytes});
-    if (target->vector_bytes > 0) {
-        out->vector_bytes = target->vector_bytes;
-    }
-}
-
 /* The word before *end, which moves to its begin; copied, cut when too long. */
 static void take_last_word(const char *key, const char **end, char *out, size_t size) {
     const char *p = *end;
@@ -216,7 +182,7 @@ static void take_last_word(const char *key, const char **end, char *out, size_t 
 }
 
 /* "clang 19 znver5 avx512 t1 1a2b3c4d", from its end: only the compiler has blanks. */
-void ctune_target_facts_from_key(const char *key, ctune_target_facts *out) {
+void ctune_target_from_key(const char *key, ctune_target *out) {
     char threads[32], hash[32];
     const char *end = key + strlen(key);
     memset(out, 0, sizeof *out);
@@ -230,20 +196,5 @@ void ctune_target_facts_from_key(const char *key, ctune_target_facts *out) {
     snprintf(out->compiler, sizeof out->compiler, "%.*s", (int)(end - key), key);
     int n = threads[0] == 't' ? atoi(threads + 1) : 0;
     out->n_threads = out->n_cores = n < 1 ? 1 : n > 65536 ? 65536 : n;
-    set_defaults(out, NULL);
-}
-
-void ctune_target_facts_estimate(const ctune_target_facts *facts, ctune_machine *out) {
-    ctune_machine_default(out, facts->vector_bytes, facts->cache_bytes, facts->n_threads);
-    out->ghz = facts->ghz;
-    out->n_vector_regs = facts->n_vector_regs;
-}
-
-void ctune_target_facts_machine(const ctune_target_facts *facts, ctune_machine *out) {
-    ctune_target_facts_estimate(facts, out);
-    out->fma_per_cycle = facts->fma_per_cycle;
-    out->fma_latency = facts->fma_latency;
-    out->loads_per_cycle = facts->loads_per_cycle;
-    out->stores_per_cycle = facts->stores_per_cycle;
-    memcpy(out->bytes_per_cycle, facts->bytes_per_cycle, sizeof out->bytes_per_cycle);
+    ctune_target_complete(out);
 }

@@ -17,7 +17,7 @@ typedef enum ctune_fact_kind {
 typedef struct ctune_fact_row {
     const char *name;
     ctune_fact_kind kind;
-    size_t offset, size; /* of the member of ctune_target_facts */
+    size_t offset, size; /* of the member of ctune_target */
     double min, max;     /* what is plausible; of numbers */
     bool is_of_machine;  /* in the calibration file, too */
 } ctune_fact_row;
@@ -29,10 +29,9 @@ const ctune_fact_row *ctune_fact_row_find(const char *name, size_t n);
 
 enum { CTUNE_FACT_TEXT_BYTES = 128 }; /* room for any value */
 
-void ctune_fact_print(const ctune_fact_row *row, const ctune_target_facts *facts, char *out,
-                      size_t size);
+void ctune_fact_print(const ctune_fact_row *row, const ctune_target *facts, char *out, size_t size);
 /* false, and nothing is changed, when the text is malformed or the number not plausible. */
-bool ctune_fact_parse(const ctune_fact_row *row, const char *text, ctune_target_facts *out);
+bool ctune_fact_parse(const ctune_fact_row *row, const char *text, ctune_target *out);
 
 /* The next of the lines "name value" at *text, which moves on: its row (NULL: the name is not
  * known) and value. false at the end. A line without value has the value "". */

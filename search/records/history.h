@@ -68,8 +68,7 @@ CTUNE_MUST_USE ctune_status ctune_history_end(ctune_ctx *ctx, ctune_history *his
 /* Facts that came from elsewhere: those that are there stay, unless they are defaults and the new
  * ones measured. Inside a transaction or not. */
 CTUNE_MUST_USE ctune_status ctune_history_facts_add(ctune_ctx *ctx, ctune_history *history,
-                                                    const char *key,
-                                                    const ctune_target_facts *facts);
+                                                    const char *key, const ctune_target *facts);
 /* Appends the dump of some record of the workload; false when there is none. */
 bool ctune_history_te_find(ctune_history *history, uint64_t workload, ctune_text *out);
 

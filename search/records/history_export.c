@@ -49,14 +49,14 @@ static bool add_text(cJSON *object, const char *key, const char *text) {
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
-static bool add_fact(cJSON *object, const ctune_fact_row *row, const ctune_target_facts *facts) {
+static bool add_fact(cJSON *object, const ctune_fact_row *row, const ctune_target *facts) {
     char value[CTUNE_FACT_TEXT_BYTES];
     ctune_fact_print(row, facts, value, sizeof value);
     return row->kind == CTUNE_FACT_TEXT ? add_text(object, row->name, value)
                                         : cJSON_AddRawToObject(object, row->name, value) != NULL;
 }
 
-static void write_facts(exporter *e, const char *target, const ctune_target_facts *facts) {
+static void write_facts(exporter *e, const char *target, const ctune_target *facts) {
     cJSON *o = cJSON_CreateObject();
     bool ok = o != NULL && add_text(o, "target", target);
     cJSON *list = ok ? cJSON_AddObjectToObject(o, "facts") : NULL;
@@ -93,7 +93,7 @@ static bool remember_target(exporter *e, const char *target) {
 
 /* Those that are stored: what a key says by itself, the reader finds out. */
 static void export_facts(exporter *e, const char *target) {
-    ctune_target_facts facts;
+    ctune_target facts;
     bool is_stored = false;
     e->status = ctune_history_facts_get(e->ctx, e->history, target, &facts, &is_stored);
     if (e->status == CTUNE_OK && !remember_target(e, target)) {

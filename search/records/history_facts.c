@@ -34,10 +34,10 @@ static ctune_status get_text(ctune_ctx *ctx, ctune_history *h, const char *key, 
 /* What the key says, and over it the text's facts; those of a text that cannot be read are named
  * and left. false: left. */
 static bool read_text(ctune_ctx *ctx, const ctune_history *h, const char *key, const char *text,
-                      ctune_target_facts *out) {
+                      ctune_target *out) {
     char name[320];
     snprintf(name, sizeof name, "facts of '%.256s'", key);
-    ctune_target_facts_from_key(key, out);
+    ctune_target_from_key(key, out);
     if (ctune_target_facts_parse(ctx, name, text, out) == CTUNE_OK) {
         return true;
     }
@@ -50,12 +50,12 @@ static bool read_text(ctune_ctx *ctx, const ctune_history *h, const char *key, c
 }
 
 ctune_status ctune_history_facts_get(ctune_ctx *ctx, ctune_history *history, const char *key,
-                                     ctune_target_facts *out, bool *is_stored) {
+                                     ctune_target *out, bool *is_stored) {
     ctune_text text;
     ctune_text_init(&text);
     bool is_there;
     ctune_status status = get_text(ctx, history, key, &text, &is_there);
-    ctune_target_facts_from_key(key, out);
+    ctune_target_from_key(key, out);
     if (status == CTUNE_OK && is_there) {
         is_there = read_text(ctx, history, key, ctune_text_get(&text), out);
     }
@@ -80,11 +80,11 @@ static ctune_status put(ctune_ctx *ctx, ctune_history *h, const char *key, const
 
 /* is_own: measured facts replace measured ones. */
 static ctune_status set(ctune_ctx *ctx, ctune_history *h, const char *key,
-                        const ctune_target_facts *facts, bool is_own) {
+                        const ctune_target *facts, bool is_own) {
     ctune_text now, before;
     ctune_text_init(&now);
     ctune_text_init(&before);
-    ctune_target_facts old;
+    ctune_target old;
     bool is_there = false;
     ctune_target_facts_print(facts, &now);
     ctune_status status = now.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
@@ -101,11 +101,11 @@ static ctune_status set(ctune_ctx *ctx, ctune_history *h, const char *key,
 }
 
 ctune_status ctune_history_facts_set(ctune_ctx *ctx, ctune_history *history, const char *key,
-                                     const ctune_target_facts *facts) {
+                                     const ctune_target *facts) {
     return set(ctx, history, key, facts, true);
 }
 
 ctune_status ctune_history_facts_add(ctune_ctx *ctx, ctune_history *history, const char *key,
-                                     const ctune_target_facts *facts) {
+                                     const ctune_target *facts) {
     return set(ctx, history, key, facts, false);
 }

@@ -153,7 +153,7 @@ static ctune_status import_record(importer *m, const cJSON *object) {
 }
 
 /* ---- facts of a target ----------------------------------------------------------------------- */
-static bool fact_from(const cJSON *item, ctune_target_facts *out) {
+static bool fact_from(const cJSON *item, ctune_target *out) {
     char number[40];
     const ctune_fact_row *row = ctune_fact_row_find(item->string, strlen(item->string));
     if (row == NULL) {
@@ -167,14 +167,14 @@ static bool fact_from(const cJSON *item, ctune_target_facts *out) {
 }
 
 static ctune_status import_facts(importer *m, const cJSON *object, const cJSON *list) {
-    ctune_target_facts facts;
+    ctune_target facts;
     const cJSON *item;
     const char *key;
     if (!get_text(object, "target", &key) || !cJSON_IsObject(list)) {
         reject(m, 1, "'%s' is missing or malformed", cJSON_IsObject(list) ? "target" : "facts");
         return CTUNE_OK;
     }
-    ctune_target_facts_from_key(key, &facts);
+    ctune_target_from_key(key, &facts);
     cJSON_ArrayForEach(item, list) {
         if (!fact_from(item, &facts)) {
             reject(m, 1, "the fact '%.60s' is malformed or not plausible", item->string);

@@ -29,7 +29,7 @@ static ctune_status merge_facts(ctune_ctx *ctx, merge *m) {
     int code = SQLITE_DONE;
     while (s != NULL && status == CTUNE_OK && (code = sqlite3_step(s)) == SQLITE_ROW) {
         const char *key = (const char *)sqlite3_column_text(s, 0);
-        ctune_target_facts facts;
+        ctune_target facts;
         bool is_stored = false;
         status = ctune_history_facts_get(ctx, m->from, key, &facts, &is_stored);
         if (status == CTUNE_OK && is_stored) {

@@ -5,7 +5,7 @@
  * compiler: gcc has other names, and older compilers none for newer CPUs. Apart in this file so
  * that a build without LLVM replaces it alone.
  */
-#include "search/records/target.h"
+#include "search/records/detect.h"
 
 #include <stdio.h>
 

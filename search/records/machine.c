@@ -6,11 +6,9 @@
  * convenience, never a condition: whatever is wrong with it costs a warning, and the defaults
  * stand. It is one per CPU and vector instruction set, since both decide what the units do.
  */
+#include "search/records/detect.h"
 #include "search/records/facts.h"
 #include "search/records/guard.h"
-#include "search/records/target.h"
-
-#include "search/estimate/estimate.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -76,8 +74,8 @@ static void check_bandwidths(ctune_ctx *ctx, const char *path, const double defa
 
 /* Facts of the file over those of `out`. */
 static void read_lines(ctune_ctx *ctx, const char *path, const char *text, int first_line,
-                       ctune_target_facts *out) {
-    const ctune_target_facts before = *out;
+                       ctune_target *out) {
+    const ctune_target before = *out;
     char name[64], value[2 * CTUNE_FACT_TEXT_BYTES], words[400];
     const ctune_fact_row *row;
     for (int line = first_line;
@@ -100,13 +98,15 @@ static void read_lines(ctune_ctx *ctx, const char *path, const char *text, int f
         return;
     }
     out->n_cores = before.n_cores; /* as they are now */
-    check_bandwidths(ctx, path, before.bytes_per_cycle, out->bytes_per_cycle);
+    check_bandwidths(ctx, path, before.rates.bytes_per_cycle, out->rates.bytes_per_cycle);
 }
 
-void ctune_machine_facts_get(ctune_ctx *ctx, const ctune_target *target, ctune_target_facts *out) {
+void ctune_machine_facts_get(ctune_ctx *ctx, const ctune_target *target, ctune_target *out) {
     char path[4096];
-    ctune_target_facts_default(target, out);
-    ctune_machine_path(target, path, sizeof path);
+    *out = *target;
+    out->is_measured = false;
+    ctune_target_complete(out);
+    ctune_machine_path(out, path, sizeof path);
     if (path[0] == '\0' || (access(path, F_OK) != 0 && getenv("CTUNE_MACHINE") == NULL)) {
         return;
     }
@@ -126,28 +126,16 @@ void ctune_machine_facts_get(ctune_ctx *ctx, const ctune_target *target, ctune_t
     ctune_text_clear(&text);
 }
 
-void ctune_machine_facts_of_key(ctune_ctx *ctx, const char *key, ctune_target_facts *out) {
-    ctune_target_facts words;
-    ctune_target target = {0};
-    ctune_target_facts_from_key(key, &words);
-    snprintf(target.compiler, sizeof target.compiler, "%s", words.compiler);
-    snprintf(target.cpu, sizeof target.cpu, "%s", words.cpu);
-    snprintf(target.isa, sizeof target.isa, "%s", words.isa);
-    target.vector_bytes = words.vector_bytes;
-    target.n_threads = words.n_threads;
+void ctune_machine_facts_of_key(ctune_ctx *ctx, const char *key, ctune_target *out) {
+    ctune_target target;
+    ctune_target_from_key(key, &target);
     ctune_target_read_machine(&target);
     ctune_machine_facts_get(ctx, &target, out);
 }
 
-void ctune_machine_facts_load(ctune_ctx *ctx, const ctune_target *target, ctune_machine *out) {
-    ctune_target_facts facts;
-    ctune_machine_facts_get(ctx, target, &facts);
-    ctune_target_facts_estimate(&facts, out);
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 ctune_status ctune_machine_facts_write(ctune_ctx *ctx, const char *path,
-                                       const ctune_target_facts *facts) {
+                                       const ctune_target *facts) {
     char value[CTUNE_FACT_TEXT_BYTES];
     ctune_text text;
     ctune_text_init(&text);

@@ -8,28 +8,10 @@
 #include "runtime/base.h"
 #include "runtime/runner.h"
 #include "runtime/text.h"
+#include "search/target/target.h"
 #include "search/te/te.h"
 
 /* ---- target: what a tuning is valid for ---------------- */
-typedef struct ctune_target {
-    char cpu[96]; /* "znver5", from LLVM's host CPU name or -march= */
-    char isa[32]; /* "avx512", "avx2", "sse2", "neon": from the compiler's macros under the flags */
-    int vector_bytes;  /* 16, 32, 64 */
-    int n_threads;     /* 1 unless -fopenmp */
-    char compiler[64]; /* "clang 19", "gcc 12" */
-    char flags[256];   /* flags that change code, normalised: sorted, no paths, defines and warnings
-                          dropped */
-    bool openmp;
-    bool fast_math;          /* -ffast-math or -fassociative-math */
-    bool is_c90;             /* the compile is before C99 */
-    bool has_fma;            /* the instruction set has fused products */
-    ctune_contract contract; /* where the compile may fuse a product with a sum */
-    int64_t l1_bytes;        /* per core, from sysfs; default 32 KiB */
-    int64_t l2_bytes;        /* per core; default 512 KiB */
-    int64_t l3_bytes;        /* shared; default 8 MiB */
-    char host[96]; /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */
-} ctune_target;
-
 /* Ask the compiler (one run with -dM -E) and the machine. Fails EENV when the compiler cannot be
  * run. */
 CTUNE_MUST_USE ctune_status ctune_target_get(ctune_ctx *ctx, const ctune_run_compiler *compiler,
@@ -42,60 +24,32 @@ CTUNE_MUST_USE ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_co
 void ctune_target_key(const ctune_target *target, char *out, size_t size);
 
 /* ---- facts about a target ---------------- */
-struct ctune_machine; /* search/estimate/estimate.h */
+/* What models want to know about where records were measured: the members of a target that
+ * describe it. A key names a target, its facts are in the history beside the key, and go with
+ * exported records. */
 
-/* What models want to know about where records were measured. A key names a target, its facts
- * describe it: they are in the history beside the key, and go with exported records. */
-typedef struct ctune_target_facts {
-    char compiler[64]; /* "clang 19" */
-    char cpu[96];      /* as in the key: "x86-64-v3" */
-    char host[96];     /* CPU of the machine that measures, "znver5"; "" = unknown */
-    char isa[32];      /* "avx2" */
-    bool is_gcc;
-    int vector_bytes, n_vector_regs;
-    int n_threads;                            /* of the compiled code */
-    int n_cores;                              /* that the machine offers */
-    int64_t cache_bytes[3];                   /* L1, L2 of a core, L3 */
-    double ghz;                               /* cycles per ns while the vector units work */
-    double fma_per_cycle, fma_f64_per_cycle;  /* vector multiply-adds, f32 and f64 */
-    double fma_latency;                       /* cycles */
-    double loads_per_cycle, stores_per_cycle; /* whole vectors in L1 */
-    double bytes_per_cycle[4];                /* read stream from L1, L2, L3, memory; one core */
-    bool is_measured;                         /* ghz and all below are, by a calibration */
-} ctune_target_facts;
-
-/* What the target says, the rest by default (estimate.h). */
-void ctune_target_facts_default(const ctune_target *target, ctune_target_facts *out);
 /* What the words of a key say, the rest by default: for records without facts. */
-void ctune_target_facts_from_key(const char *key, ctune_target_facts *out);
+void ctune_target_from_key(const char *key, ctune_target *out);
 /* Lines "name value", one a fact. */
-void ctune_target_facts_print(const ctune_target_facts *facts, ctune_text *out);
+void ctune_target_facts_print(const ctune_target *facts, ctune_text *out);
 /* Such lines; `name` stands in messages. out keeps what no line is about; names that are not known
  * are skipped (a newer ctune's). EUSAGE with line when a value is malformed or out of range. */
 CTUNE_MUST_USE ctune_status ctune_target_facts_parse(ctune_ctx *ctx, const char *name,
-                                                     const char *text, ctune_target_facts *out);
-/* As a machine, for features of the target. Its n_cores is n_threads: what the code uses. */
-void ctune_target_facts_machine(const ctune_target_facts *facts, struct ctune_machine *out);
-/* As the analytic estimate wants it: of the measured facts the clock alone. Its rates were fitted
- * together, and measured ones in their place do not rank better (docs/ctune.md, doctor). */
-void ctune_target_facts_estimate(const ctune_target_facts *facts, struct ctune_machine *out);
-
+                                                     const char *text, ctune_target *out);
 /* ---- calibration: facts measured once on this machine, in a text file ---------------- */
 /* $CTUNE_MACHINE, else $XDG_CACHE_HOME/ctune/machine-<host>-<isa>.txt, else the same below
  * ~/.cache; "" when there is none (CTUNE_MACHINE set and empty, no HOME). */
 void ctune_machine_path(const ctune_target *target, char *out, size_t size);
-/* Default facts, and over them those of the file. A file that is missing, of another machine,
- * malformed or implausible leaves the defaults: the latter three with a warning. */
-void ctune_machine_facts_get(ctune_ctx *ctx, const ctune_target *target, ctune_target_facts *out);
+/* The target, and over its default rates those of the file; out may be the target. A file that is
+ * missing, of another machine, malformed or implausible leaves the defaults: the latter three with
+ * a warning. */
+void ctune_machine_facts_get(ctune_ctx *ctx, const ctune_target *target, ctune_target *out);
 /* Of a key without facts whose records were measured on this machine: what its words say, with this
  * machine's name, cores, caches and calibration. */
-void ctune_machine_facts_of_key(ctune_ctx *ctx, const char *key, ctune_target_facts *out);
-/* ctune_machine_facts_get and ctune_target_facts_estimate in one. */
-void ctune_machine_facts_load(ctune_ctx *ctx, const ctune_target *target,
-                              struct ctune_machine *out);
+void ctune_machine_facts_of_key(ctune_ctx *ctx, const char *key, ctune_target *out);
 /* Makes folders. */
 CTUNE_MUST_USE ctune_status ctune_machine_facts_write(ctune_ctx *ctx, const char *path,
-                                                      const ctune_target_facts *facts);
+                                                      const ctune_target *facts);
 
 /* ---- lock ---------------- */
 typedef struct ctune_lock_entry {
@@ -170,11 +124,10 @@ CTUNE_MUST_USE ctune_status ctune_history_append_batch(ctune_ctx *ctx, ctune_his
 /* Facts of a target key. Facts that are there stay, unless the new ones are measured. Cheap when
  * nothing changes: call it whenever records of the target are appended. */
 CTUNE_MUST_USE ctune_status ctune_history_facts_set(ctune_ctx *ctx, ctune_history *history,
-                                                    const char *key,
-                                                    const ctune_target_facts *facts);
+                                                    const char *key, const ctune_target *facts);
 /* Those stored, else (*is_stored false) what the key says. is_stored may be NULL. */
 CTUNE_MUST_USE ctune_status ctune_history_facts_get(ctune_ctx *ctx, ctune_history *history,
-                                                    const char *key, ctune_target_facts *out,
+                                                    const char *key, ctune_target *out,
                                                     bool *is_stored);
 /* Each record of (workload, target) in order of insertion; workload 0 = any, target NULL = any.
  * visit returns false to stop; strings are valid during the call, except that `te` stays during the

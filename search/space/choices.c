@@ -196,7 +196,8 @@ static void choose_lanes(const ctune_space *space, const form_space *fs, chain *
     static const int n_vectors[] = {1, 2, 3, 4, 6};
     double widest = 4;
     c->elem_bytes = 1;
-    c->vector_bytes = space->options.vector_bytes;
+    c->vector_bytes = space->vector_bytes;
+    c->n_vector_regs = space->target->n_vector_regs;
     for (int i = fs->base.node[c->node[c->m - 1]].first; i >= 0; i = fs->base.node[i].next) {
         ctune_type type =
             fs->base.region->tensors[stage_of(&fs->base, fs->base.node[i].stmt)->target.tensor]
@@ -207,7 +208,7 @@ static void choose_lanes(const ctune_space *space, const form_space *fs, chain *
     for (int k = 0; k + 1 < c->n_v; k++) {
         widest = fmax(widest, c->extent[c->v[k]]);
     }
-    for (int width = 16; width <= space->options.vector_bytes; width *= 2) {
+    for (int width = 16; width <= space->vector_bytes; width *= 2) {
         for (int k = 0; k < 5; k++) {
             int lanes = n_vectors[k] * (width / c->elem_bytes);
             if (lanes >= 2 && lanes <= widest) {

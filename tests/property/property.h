@@ -39,7 +39,8 @@ typedef struct property_candidate {
 typedef struct property_batch {
     int number;
     const char *compiler;
-    ctune_emit_options emit;
+    ctune_target target;
+    ctune_emit_options emit; /* borrows target */
     int n_regions, n_candidates;
     property_region *regions;
     property_candidate *candidates;

@@ -88,7 +88,7 @@ bool property_compile_start(property *p, property_batch *b) {
                            b->c_path,
                            "-lm",
                            "-ffp-contract=off",
-                           b->emit.openmp ? "-fopenmp" : NULL,
+                           b->target.openmp ? "-fopenmp" : NULL,
                            NULL};
     if (!spawn((char *const *)(uintptr_t)words, b->log_path, &b->compile_pid)) {
         ctune_status status = ctune_fail(&p->ctx, CTUNE_EENV, "cannot run %s", b->compiler);

@@ -108,15 +108,15 @@ static void import_text(fixture *f, const char *text, ctune_import_counts *count
 }
 
 static void set_facts(fixture *f, ctune_history *history, double ghz) {
-    ctune_target_facts facts;
-    ctune_target_facts_from_key(key, &facts);
+    ctune_target facts;
+    ctune_target_from_key(key, &facts);
     facts.ghz = ghz;
     facts.is_measured = true;
     assert_int_equal(ctune_history_facts_set(&f->ctx, history, key, &facts), CTUNE_OK);
 }
 
 static double get_ghz(fixture *f, ctune_history *history) {
-    ctune_target_facts facts;
+    ctune_target facts;
     bool is_stored;
     assert_int_equal(ctune_history_facts_get(&f->ctx, history, key, &facts, &is_stored), CTUNE_OK);
     return is_stored ? facts.ghz : 0;

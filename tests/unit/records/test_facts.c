@@ -1,8 +1,6 @@
 /* Facts of targets: text, keys, and the calibration file. */
 #include "search/records/records.h"
 
-#include "search/estimate/estimate.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,9 +28,7 @@ static int set_up(void **state) {
                                .vector_bytes = 32,
                                .n_threads = 3,
                                .compiler = "gcc 12",
-                               .l1_bytes = 48 << 10,
-                               .l2_bytes = 2 << 20,
-                               .l3_bytes = 16 << 20,
+                               .cache_bytes = {48 << 10, 2 << 20, 16 << 20},
                                .host = "znver5"};
     setenv("CTUNE_MACHINE", f->path, 1);
     *state = f;
@@ -49,7 +45,7 @@ static int tear_down(void **state) {
     return rc;
 }
 
-static void print(const ctune_target_facts *facts, ctune_text *out) {
+static void print(const ctune_target *facts, ctune_text *out) {
     ctune_text_init(out);
     ctune_target_facts_print(facts, out);
     assert_false(out->failed);
@@ -58,10 +54,11 @@ static void print(const ctune_target_facts *facts, ctune_text *out) {
 /* ---- text ------------------------------------------------------------------------------------ */
 static void test_print_and_parse(void **state) {
     fixture *f = *state;
-    ctune_target_facts facts, again = {0};
-    ctune_target_facts_default(&f->target, &facts);
+    ctune_target facts, again = {0};
+    facts = f->target;
+    ctune_target_complete(&facts);
     facts.ghz = 1.0 / 3;
-    facts.bytes_per_cycle[3] = 8.125;
+    facts.rates.bytes_per_cycle[3] = 8.125;
     facts.is_measured = true;
     ctune_text text, second;
     print(&facts, &text);
@@ -79,11 +76,12 @@ static void test_malformed_text(void **state) {
     static const char *const bad[] = {
         "ghz\n",     "ghz x\n",          "ghz 1e300\n",   "ghz nan\n",   "ghz -1\n",
         "ghz 3 4\n", "vector_bytes 0\n", "threads 2.5\n", "is_gcc yes\n"};
-    ctune_target_facts facts;
+    ctune_target facts;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[100];
         snprintf(text, sizeof text, "cores 7\n%s", bad[i]);
-        ctune_target_facts_default(&f->target, &facts);
+        facts = f->target;
+        ctune_target_complete(&facts);
         int n_cores = facts.n_cores;
         assert_int_equal(ctune_target_facts_parse(&f->ctx, "x", text, &facts), CTUNE_EUSAGE);
         assert_non_null(strstr(f->ctx.error, "x:2: "));
@@ -101,47 +99,46 @@ static void test_malformed_text(void **state) {
 /* ---- keys ------------------------------------------------------------------------------------ */
 static void test_keys(void **state) {
     fixture *f = *state;
-    ctune_target_facts facts, own;
+    ctune_target facts, own;
     char key[256];
     ctune_target_key(&f->target, key, sizeof key);
-    ctune_target_facts_from_key(key, &facts);
-    ctune_target_facts_default(&f->target, &own);
+    ctune_target_from_key(key, &facts);
+    own = f->target;
+    ctune_target_complete(&own);
     assert_string_equal(facts.compiler, own.compiler);
     assert_string_equal(facts.cpu, own.cpu);
     assert_string_equal(facts.isa, own.isa);
     assert_true(facts.is_gcc && facts.n_threads == 3 && facts.vector_bytes == 32);
     assert_int_equal(facts.n_vector_regs, 16);
-    ctune_target_facts_from_key("clang 19 znver5 avx512 t1 0a0b0c0d", &facts);
+    ctune_target_from_key("clang 19 znver5 avx512 t1 0a0b0c0d", &facts);
     assert_true(!facts.is_gcc && facts.vector_bytes == 64 && facts.n_vector_regs == 32);
     static const char *const odd[] = {"", " ", "t", "a b", "clang", "x y z w v u t s r"};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        ctune_target_facts_from_key(odd[i], &facts);
+        ctune_target_from_key(odd[i], &facts);
         assert_true(facts.vector_bytes == 16 && facts.n_threads == 1 && facts.ghz > 0);
     }
     char *longest = malloc(5000);
     memset(longest, 'a', 4999);
     longest[4999] = '\0';
-    ctune_target_facts_from_key(longest, &facts);
+    ctune_target_from_key(longest, &facts);
     free(longest);
 }
 
-static void test_machine(void **state) {
+static void test_defaults(void **state) {
     fixture *f = *state;
-    ctune_target_facts facts;
-    ctune_machine machine, same;
-    int64_t caches[3] = {f->target.l1_bytes, f->target.l2_bytes, f->target.l3_bytes};
-    ctune_machine_default(&same, 32, caches, 3);
-    ctune_target_facts_default(&f->target, &facts);
-    ctune_target_facts_machine(&facts, &machine); /* defaults are the estimate's */
-    assert_true(machine.ghz == same.ghz && machine.vector_bytes == same.vector_bytes &&
-                machine.n_vector_regs == same.n_vector_regs &&
-                machine.fma_per_cycle == same.fma_per_cycle &&
-                machine.fma_latency == same.fma_latency && machine.n_cores == same.n_cores &&
-                machine.loads_per_cycle == same.loads_per_cycle &&
-                machine.stores_per_cycle == same.stores_per_cycle);
+    ctune_target facts = f->target, same;
+    ctune_target_init(&same, 32, f->target.cache_bytes, 3);
+    ctune_target_complete(&facts);
+    assert_true(facts.ghz == same.ghz && facts.vector_bytes == same.vector_bytes &&
+                facts.n_vector_regs == same.n_vector_regs &&
+                facts.rates.fma_per_cycle == same.rates.fma_per_cycle &&
+                facts.rates.fma_latency == same.rates.fma_latency &&
+                facts.n_threads == same.n_threads &&
+                facts.rates.loads_per_cycle == same.rates.loads_per_cycle &&
+                facts.rates.stores_per_cycle == same.rates.stores_per_cycle);
     for (int i = 0; i < 4; i++) {
-        assert_true(machine.bytes_per_cycle[i] == same.bytes_per_cycle[i]);
-        assert_true(i == 3 || machine.cache_bytes[i] == same.cache_bytes[i]);
+        assert_true(facts.rates.bytes_per_cycle[i] == same.rates.bytes_per_cycle[i]);
+        assert_true(i == 3 || facts.cache_bytes[i] == same.cache_bytes[i]);
     }
 }
 
@@ -152,22 +149,21 @@ static void write_text(fixture *f, const char *text) {
 
 static void test_machine_file(void **state) {
     fixture *f = *state;
-    ctune_target_facts facts, read;
-    ctune_target_facts_default(&f->target, &facts);
+    ctune_target facts, read;
+    facts = f->target;
+    ctune_target_complete(&facts);
     facts.ghz = 4.25;
-    facts.loads_per_cycle = 3;
-    facts.bytes_per_cycle[1] = 62;
+    facts.rates.loads_per_cycle = 3;
+    facts.rates.bytes_per_cycle[1] = 62;
     facts.is_measured = true;
     assert_int_equal(ctune_machine_facts_write(&f->ctx, f->path, &facts), CTUNE_OK);
     ctune_machine_facts_get(&f->ctx, &f->target, &read);
-    assert_true(read.is_measured && read.ghz == 4.25 && read.loads_per_cycle == 3 &&
-                read.bytes_per_cycle[1] == 62);
+    assert_true(read.is_measured && read.ghz == 4.25 && read.rates.loads_per_cycle == 3 &&
+                read.rates.bytes_per_cycle[1] == 62);
     assert_true(read.cache_bytes[1] == 2 << 20 && read.n_threads == 3);
-    ctune_machine machine;
-    ctune_machine_facts_load(&f->ctx, &f->target, &machine);
-    assert_true(machine.ghz == 4.25 && machine.bytes_per_cycle[1] != 62); /* the clock alone */
-    ctune_target_facts_machine(&read, &machine);
-    assert_true(machine.ghz == 4.25 && machine.bytes_per_cycle[1] == 62);
+    ctune_target own = f->target; /* in place */
+    ctune_machine_facts_get(&f->ctx, &own, &own);
+    assert_true(own.is_measured && own.ghz == 4.25 && own.rates.bytes_per_cycle[1] == 62);
     assert_int_equal(f->ctx.n_warnings, 0);
     snprintf(f->target.isa, sizeof f->target.isa, "avx512"); /* another one's file */
     ctune_machine_facts_get(&f->ctx, &f->target, &read);
@@ -192,7 +188,7 @@ static void test_implausible_file(void **state) {
         {"ctune-machine 1\nvector_bytes 16\n", 1},
         {"ctune-machine 1\r\nghz 3\r\nnew_fact 1\r\n\r\n", 0},
     };
-    ctune_target_facts facts, plain;
+    ctune_target facts, plain;
     setenv("CTUNE_MACHINE", "", 1);
     ctune_machine_facts_get(&f->ctx, &f->target, &plain);
     setenv("CTUNE_MACHINE", f->path, 1);
@@ -233,7 +229,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_print_and_parse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_malformed_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_machine, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_machine_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_implausible_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_path, set_up, tear_down),

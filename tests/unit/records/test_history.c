@@ -185,7 +185,7 @@ static void check_version_1(fixture *f, ctune_history *h) {
     assert_int_equal(ctune_history_visit(&f->ctx, h, 0, NULL, visit, &v), CTUNE_OK);
     assert_true(v.n == 2 && v.trial[0] == 0 && v.trial[1] == 3);
     assert_true(v.last.workload == 2 && v.last.seed == UINT64_MAX && isnan(v.last.best_ns));
-    ctune_target_facts facts;
+    ctune_target facts;
     bool is_stored = true;
     const char *key = "gcc 12 x86-64-v3 avx2 t4 0b";
     assert_int_equal(ctune_history_facts_get(&f->ctx, h, key, &facts, &is_stored), CTUNE_OK);
@@ -201,8 +201,8 @@ static void test_migration(void **state) {
     run_sql(path, version_1);
     assert_int_equal(ctune_history_open_readonly(&f->ctx, path, &h), CTUNE_OK);
     check_version_1(f, h);
-    ctune_target_facts facts;
-    ctune_target_facts_from_key("t", &facts);
+    ctune_target facts;
+    ctune_target_from_key("t", &facts);
     assert_int_equal(ctune_history_facts_set(&f->ctx, h, "t", &facts), CTUNE_EENV);
     ctune_history_close(h);
     run_sql(path, "CREATE TABLE target(x); DROP TABLE target"); /* fails when it was made */
@@ -218,7 +218,7 @@ static void test_migration(void **state) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 static double stored_ghz(fixture *f, const char *key) {
-    ctune_target_facts facts;
+    ctune_target facts;
     bool is_stored;
     assert_int_equal(ctune_history_facts_get(&f->ctx, f->history, key, &facts, &is_stored),
                      CTUNE_OK);
@@ -228,8 +228,8 @@ static double stored_ghz(fixture *f, const char *key) {
 static void test_facts(void **state) {
     fixture *f = *state;
     const char *key = "clang 19 znver5 avx512 t1 0a0b0c0d";
-    ctune_target_facts facts;
-    ctune_target_facts_from_key(key, &facts);
+    ctune_target facts;
+    ctune_target_from_key(key, &facts);
     assert_true(stored_ghz(f, key) == 0);
     facts.ghz = 2.5;
     assert_int_equal(ctune_history_facts_set(&f->ctx, f->history, key, &facts), CTUNE_OK);

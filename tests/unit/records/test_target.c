@@ -1,6 +1,6 @@
 /* The target: macros, flags in canonical form, caches from a made folder, and the real compilers.
  */
-#include "search/records/target.h"
+#include "search/records/detect.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,13 +166,13 @@ static void test_caches(void **state) {
         write_file(folder, i, "type", rows[i][1]);
         write_file(folder, i, "size", rows[i][2]);
     }
-    ctune_target t = {.l1_bytes = 1, .l2_bytes = 2, .l3_bytes = 3};
+    ctune_target t = {.cache_bytes = {1, 2, 3}};
     ctune_target_read_caches(folder, &t);
-    assert_int_equal(t.l1_bytes, 48 << 10);
-    assert_int_equal(t.l2_bytes, 2 << 20);
-    assert_int_equal(t.l3_bytes, 3);
+    assert_int_equal(t.cache_bytes[0], 48 << 10);
+    assert_int_equal(t.cache_bytes[1], 2 << 20);
+    assert_int_equal(t.cache_bytes[2], 3);
     ctune_target_read_caches("/nonexistent", &t);
-    assert_int_equal(t.l1_bytes, 48 << 10);
+    assert_int_equal(t.cache_bytes[0], 48 << 10);
     char command[64];
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
@@ -204,7 +204,8 @@ static void test_compilers(void **state) {
         assert_string_equal(t.isa, "avx2");
         assert_string_equal(t.cpu, "x86-64-v3");
         assert_int_equal(t.n_threads, 3);
-        assert_true(t.l1_bytes > 0 && t.l2_bytes > 0 && t.l3_bytes > 0 && !t.fast_math);
+        assert_true(t.cache_bytes[0] > 0 && t.cache_bytes[1] > 0 && t.cache_bytes[2] > 0 &&
+                    !t.fast_math);
         ctune_target_key(&t, key, sizeof key);
         assert_int_equal(strncmp(key, i == 0 ? "gcc " : "clang 19 ", i == 0 ? 4 : 9), 0);
         assert_non_null(strstr(key, " x86-64-v3 avx2 t3 "));

@@ -1,8 +1,8 @@
 /*
  * Private to search/records: the parts of ctune_target_get, apart for tests.
  */
-#ifndef CTUNE_SEARCH_RECORDS_TARGET_H
-#define CTUNE_SEARCH_RECORDS_TARGET_H
+#ifndef CTUNE_SEARCH_RECORDS_DETECT_H
+#define CTUNE_SEARCH_RECORDS_DETECT_H
 
 #include "runtime/text.h"
 #include "search/records/records.h"
@@ -27,11 +27,9 @@ void ctune_target_read_caches(const char *folder, ctune_target *out);
 /* Caches, by default or as they are, and the CPU of this machine. */
 void ctune_target_read_machine(ctune_target *out);
 /* What the flags say about fusing products and sums, on an instruction set that can.
- * target_contract.c
+ * detect_contract.c
  */
 ctune_contract ctune_target_contract(const char *compiler, int n_flags, const char *const *flags);
-/* Of the instruction set of that name; 16 and 16 when it is not known. */
-void ctune_target_isa_get(const char *isa, int *vector_bytes, int *n_regs);
 /* LLVM's name of this machine's CPU, "" when it has none. */
 void ctune_host_cpu_name(char *out, size_t size);
 

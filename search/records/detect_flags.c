@@ -6,7 +6,7 @@
  * of what is dropped, a rule for what overrides what ("-O2 -O3", "-ffoo -fno-foo", "-march=a
  * -march=b"), and everything else is kept.
  */
-#include "search/records/target.h"
+#include "search/records/detect.h"
 
 #include "runtime/rng.h"
 

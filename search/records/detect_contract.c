@@ -7,9 +7,8 @@
  * before version 14; from there it is taken as fast, which makes callers look at the code. One
  * table, the last flag that says something decides.
  */
-#include "search/records/target.h"
+#include "search/records/detect.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { CLANG = 1, GCC = 2 };
@@ -45,10 +44,11 @@ static bool is_iso(int n_flags, const char *const *flags) {
 }
 
 ctune_contract ctune_target_contract(const char *compiler, int n_flags, const char *const *flags) {
-    bool is_clang = strncmp(compiler, "clang", 5) == 0;
-    int major = atoi(compiler + strcspn(compiler, "0123456789"));
+    const ctune_compiler *row = ctune_compiler_get(compiler);
+    bool is_clang = strcmp(row->name, "clang") == 0;
+    bool is_old = ctune_compiler_major(compiler) < row->contract_since;
     const char *asked = NULL;
-    ctune_contract found = is_clang ? CTUNE_CONTRACT_ON : CTUNE_CONTRACT_FAST;
+    ctune_contract found = row->contract;
     for (int i = 0; i < n_flags; i++) {
         for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
             if (strcmp(flags[i], rows[k].flag) == 0 &&
@@ -58,10 +58,10 @@ ctune_contract ctune_target_contract(const char *compiler, int n_flags, const ch
         }
         asked = strncmp(flags[i], "-ffp-contract=", 14) == 0 ? flags[i] + 14 : asked;
     }
-    if (!is_clang && major < 14 && asked != NULL && strcmp(asked, "on") == 0) {
+    if (is_old && asked != NULL && strcmp(asked, "on") == 0) {
         return CTUNE_CONTRACT_OFF;
     }
-    if (!is_clang && major < 14 && asked == NULL && is_iso(n_flags, flags)) {
+    if (is_old && asked == NULL && is_iso(n_flags, flags)) {
         return CTUNE_CONTRACT_OFF;
     }
     return found;

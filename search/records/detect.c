@@ -7,7 +7,7 @@
  * -march= value, with LLVM's name of the host for `native`, so that a build elsewhere with the same
  * flags finds the same lock entry exactly when it makes the same code.
  */
-#include "search/records/target.h"
+#include "search/records/detect.h"
 
 #include "runtime/program.h"
 #include "runtime/rng.h"
@@ -34,28 +34,6 @@ static const char *macro_find(const char *macros, const char *name) {
     return NULL;
 }
 
-/* The best first: macro, isa, vector_bytes, vector registers. */
-static const struct {
-    const char *macro, *isa;
-    int vector_bytes, n_regs;
-} isas[] = {
-    {"__AVX512F__", "avx512", 64, 32}, {"__AVX2__", "avx2", 32, 16},
-    {"__AVX__", "avx", 32, 16},        {"__SSE4_2__", "sse4.2", 16, 16},
-    {"__SSE2__", "sse2", 16, 16},      {"__ARM_FEATURE_SVE", "sve", 16, 32},
-    {"__ARM_NEON", "neon", 16, 32},    {"__riscv_vector", "rvv", 16, 32},
-    {"__VSX__", "vsx", 16, 64},
-};
-
-void ctune_target_isa_get(const char *isa, int *vector_bytes, int *n_regs) {
-    *vector_bytes = *n_regs = 16;
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        if (strcmp(isa, isas[i].isa) == 0) {
-            *vector_bytes = isas[i].vector_bytes;
-            *n_regs = isas[i].n_regs;
-        }
-    }
-}
-
 static const struct {
     const char *macro, *name;
 } architectures[] = {
@@ -79,10 +57,12 @@ static bool has_fma(const char *macros) {
 void ctune_target_read_macros(const char *macros, ctune_target *out) {
     snprintf(out->isa, sizeof out->isa, "scalar");
     out->vector_bytes = 16;
-    for (size_t i = sizeof isas / sizeof *isas; i-- > 0;) {
-        if (macro_find(macros, isas[i].macro) != NULL) {
-            snprintf(out->isa, sizeof out->isa, "%s", isas[i].isa);
-            out->vector_bytes = isas[i].vector_bytes;
+    for (int i = 0; ctune_isa_get(i) != NULL; i++) {
+        const ctune_isa *isa = ctune_isa_get(i);
+        if (macro_find(macros, isa->macro) != NULL) {
+            snprintf(out->isa, sizeof out->isa, "%s", isa->name);
+            out->vector_bytes = isa->vector_bytes;
+            break;
         }
     }
     snprintf(out->cpu, sizeof out->cpu, "generic");
@@ -187,7 +167,6 @@ static bool read_line(const char *folder, int index, const char *name, char *out
 }
 
 void ctune_target_read_caches(const char *folder, ctune_target *out) {
-    int64_t *const levels[] = {&out->l1_bytes, &out->l2_bytes, &out->l3_bytes};
     char level[16], type[32], size[32];
     for (int i = 0; read_line(folder, i, "level", level, sizeof level); i++) {
         int n_level = atoi(level);
@@ -200,15 +179,17 @@ void ctune_target_read_caches(const char *folder, ctune_target *out) {
         long long n = strtoll(size, &unit, 10);
         int shift = *unit == 'K' ? 10 : *unit == 'M' ? 20 : *unit == 'G' ? 30 : 0;
         if (n > 0 && n < (1LL << 30)) {
-            *levels[n_level - 1] = n << shift;
+            out->cache_bytes[n_level - 1] = n << shift;
         }
     }
 }
 
 void ctune_target_read_machine(ctune_target *out) {
-    out->l1_bytes = 32 << 10;
-    out->l2_bytes = 512 << 10;
-    out->l3_bytes = 8 << 20;
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    out->n_cores = n < 1 ? 1 : n > 65536 ? 65536 : (int)n;
+    out->cache_bytes[0] = 32 << 10;
+    out->cache_bytes[1] = 512 << 10;
+    out->cache_bytes[2] = 8 << 20;
     ctune_target_read_caches("/sys/devices/system/cpu/cpu0/cache", out);
     ctune_host_cpu_name(out->host, sizeof out->host);
 }
@@ -253,6 +234,7 @@ ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compile
         out->contract = ctune_target_contract(out->compiler, n_flags, compiler->flags);
     }
     out->n_threads = out->openmp ? count_threads() : 1;
+    ctune_target_complete(out);
     return CTUNE_OK;
 }
 
