@@ -274,8 +274,7 @@ static void report_failure(ctune_ctx *ctx, ctune_transform *t, const ctune_regio
     out->fate = CTUNE_FATE_REFUSED;
     t->worst = t->worst > CTUNE_EREFUSED ? t->worst : CTUNE_EREFUSED;
     if (!is_for_all || !t->has_said_failure) {
-        say(ctx, t, region, CTUNE_WARNING, "does-not-compile", text,
-            ctune_transform_is_before_c99(t) ? "use -std=gnu99" : "the original loop stays");
+        say(ctx, t, region, CTUNE_WARNING, "does-not-compile", text, "the original loop stays");
     }
     t->has_said_failure |= is_for_all;
 }

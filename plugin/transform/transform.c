@@ -66,37 +66,14 @@ static bool needs_target(const ctune_transform *t) {
             ctune_entries_has(&t->lock, &t->source));
 }
 
-/* GCC takes no declaration in a `for` before C99, and tuned code is full of them; clang takes it,
- * and `inline` in GNU C only. */
-bool ctune_transform_is_before_c99(const ctune_transform *t) {
-    static const char *const names[] = {"c89",   "c90",  "iso9899:1990", "iso9899:199409",
-                                        "gnu89", "gnu90"};
-    int n_names = t->options->is_clang ? 4 : 6;
-    const char *standard = "";
-    for (int i = 0; i < t->options->n_words; i++) {
-        const char *word = t->options->words[i];
-        standard = strncmp(word, "-std=", 5) == 0 ? word + 5
-                   : strcmp(word, "-ansi") == 0   ? "c90"
-                                                  : standard;
-    }
-    for (int i = 0; i < n_names; i++) {
-        if (strcmp(standard, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static ctune_status choose_all(ctune_ctx *ctx, ctune_transform *t) {
     int n = t->source.unit->n_regions;
     t->regions = CTUNE_NEW_ARRAY(t->arena, ctune_transform_region, n + 1);
     if (t->regions == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    t->obstacle = t->source.unit->includes_itself ? CTUNE_OBSTACLE_SELF_INCLUDE
-                  : ctune_transform_is_before_c99(t) && !t->options->is_build
-                      ? CTUNE_OBSTACLE_OLD_STANDARD /* a build asks the compiler itself */
-                      : CTUNE_OBSTACLE_NONE;
+    t->obstacle =
+        t->source.unit->includes_itself ? CTUNE_OBSTACLE_SELF_INCLUDE : CTUNE_OBSTACLE_NONE;
     ctune_status status = CTUNE_OK;
     for (int i = 0; i < n && status == CTUNE_OK; i++) {
         status = ctune_transform_choose(ctx, t, i);

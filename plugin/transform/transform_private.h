@@ -30,8 +30,7 @@ typedef enum ctune_fate {
     X(NONE, NULL, NULL, NULL)                                                                      \
     X(SELF_INCLUDE, "self-include",                                                                \
       "not tuned: the file includes itself, so that its loops may be compiled several times",      \
-      "move the loop into a file of its own")                                                      \
-    X(OLD_STANDARD, "old-standard", "not tuned: tuned code needs C99 or later", "use -std=gnu99")
+      "move the loop into a file of its own")
 
 typedef enum ctune_obstacle {
 #define X(id, code, words, hint) CTUNE_OBSTACLE_##id,
@@ -62,9 +61,6 @@ typedef struct ctune_transform {
     bool has_said_failure; /* the warning for all regions is out (does-not-compile) */
     ctune_status worst;    /* of what kept a region from being applied */
 } ctune_transform;
-
-/* Is the compile of a C that is older than what tuned code is written in? */
-bool ctune_transform_is_before_c99(const ctune_transform *t);
 
 /* What becomes of region i_region: fills t->regions[i_region], says it. Fails ENOMEM only. */
 CTUNE_MUST_USE ctune_status ctune_transform_choose(ctune_ctx *ctx, ctune_transform *t,

@@ -168,18 +168,25 @@ static void add_dim(lower_block *sub, const lower_block *b, int t, int origin, i
     sub->pseudo[at] = b->pseudo[t];
 }
 
+static bool has_padded(const cut *c) {
+    for (int t = 0; t < c->b->n_tile; t++) {
+        if (c->is_padded[t]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static ctune_status cut_leaf(lowerer *w, const cut *c, ctune_lnode *into) {
-    lower_block padded = c->sub, edge = c->sub;
-    edge.n_tile = 0; /* only the padded dims: are they inside? */
+    lower_block padded = c->sub;
     for (int t = 0; t < c->b->n_tile; t++) {
         if (c->is_padded[t]) {
             add_dim(&padded, c->b, t, c->b->tile[t].origin, c->b->tile[t].extent);
-            add_dim(&edge, c->b, t, c->b->tile[t].origin, c->b->tile[t].extent);
         }
     }
     lower_inner inner[CTUNE_MAX_DEPTH];
     bool depends;
-    if (edge.n_tile == 0) {
+    if (!has_padded(c)) {
         return lower_full_tile(w, &padded, NULL, into);
     }
     ctune_status status = lower_core_limits(w, &padded, inner, &depends);
@@ -189,7 +196,7 @@ static ctune_status cut_leaf(lowerer *w, const cut *c, ctune_lnode *into) {
         return lower_fail(w);
     }
     if (status == CTUNE_OK && !c->is_whole) { /* else the full tile has been tried */
-        status = lower_point_conditions(w, &edge, guard);
+        status = lower_point_conditions(w, &padded, guard);
     }
     if (status == CTUNE_OK && guard->n_conds > 0) {
         ctune_lnode_append(into, guard);
@@ -228,13 +235,27 @@ static bool is_last(const cut *c, int t) {
     return true;
 }
 
-static bool has_padded(const cut *c) {
-    for (int t = 0; t < c->b->n_tile; t++) {
-        if (c->is_padded[t]) {
-            return true;
+/*
+ * Is the range of some dim that is cut after t different from point to point of t (a triangle)?
+ * Then pieces of t have no range in common, and t is scanned point by point.
+ */
+static ctune_status ties_later(lowerer *w, const cut *c, int t, bool *ties) {
+    const ctune_stmt *s = &w->tree->stmts[c->b->stmt];
+    ctune_status status = CTUNE_OK;
+    *ties = false;
+    lower_push(w, c->b->pseudo[t], s->dims[c->b->tile[t].pos], 1, -1);
+    for (int k = t + 1; k < c->b->n_tile && status == CTUNE_OK && !*ties; k++) {
+        lower_limit limit[2];
+        status = lower_bounds(w, c->b->stmt, s->dims[c->b->tile[k].pos], &limit[0], &limit[1]);
+        for (int side = 0; side < 2 && status == CTUNE_OK; side++) {
+            for (int i = 0; i < limit[side].n; i++) {
+                *ties |=
+                    ctune_aff_coef(limit[side].bound[i].aff, CTUNE_TERM_AXIS, c->b->pseudo[t]) != 0;
+            }
         }
     }
-    return false;
+    lower_pop(w);
+    return status;
 }
 
 /* Dim t from its largest rung down: `for` whole pieces, then what is left. */
@@ -253,8 +274,15 @@ static ctune_status cut_dim(lowerer *w, const cut *c, int t, ctune_lnode *into) 
         return status;
     }
     int64_t rung[MAX_RUNGS];
+    bool ties = false;
     int n = find_rungs(w, c->b, t, rung), first = 0;
-    if (c->is_whole && is_last(c, t) && !has_padded(c)) {
+    status = ties_later(w, c, t, &ties);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    if (ties) {
+        first = n - 1;
+    } else if (c->is_whole && is_last(c, t) && !has_padded(c)) {
         first = n > 1 ? 1 : 0; /* the full tile has been tried */
     }
     const ctune_aff *at = lower_limit_aff(w, &lo, 0), *end = lower_limit_aff(w, &hi, 1);

@@ -6,7 +6,8 @@
 
 bool ctune_expr_is_product(const ctune_expr *expr) {
     const ctune_expr *e = expr->op == CTUNE_OP_NEG ? expr->kids[0] : expr;
-    return e->op == CTUNE_OP_MUL && ctune_type_is_float(e->type) && e->type == expr->type;
+    bool has_fma = e->type == CTUNE_F32 || e->type == CTUNE_F64;
+    return e->op == CTUNE_OP_MUL && has_fma && e->type == expr->type;
 }
 
 int ctune_fma_operand(const ctune_expr *a, const ctune_expr *b) {

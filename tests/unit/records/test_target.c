@@ -227,11 +227,53 @@ static void test_compilers(void **state) {
     assert_non_null(strstr(ctx.error, "no-such-compiler-here"));
 }
 
+/* Standards and instruction sets, and where products are fused: nowhere without an instruction. */
+static void test_standards(void **state) {
+    (void)state;
+    static const struct {
+        const char *macros, *flags[3];
+        ctune_contract contract;
+        bool is_c90, has_fma;
+    } rows[] = {
+#define GCC "#define __GNUC__ 12\n"
+#define CLANG "#define __clang_major__ 19\n#define __GNUC__ 4\n"
+#define C17 "#define __STDC_VERSION__ 201710L\n"
+#define ISO "#define __STRICT_ANSI__ 1\n"
+        {GCC C17 "#define __FMA__ 1\n", {NULL}, CTUNE_CONTRACT_FAST, false, true},
+        {GCC C17 ISO "#define __AVX512F__ 1\n", {"-std=c17"}, CTUNE_CONTRACT_OFF, false, true},
+        {GCC C17 ISO, {"-std=c17", "-ffp-contract=fast"}, CTUNE_CONTRACT_FAST, false, false},
+        {GCC C17, {"-ffp-contract=on"}, CTUNE_CONTRACT_OFF, false, false},
+        {GCC C17, {"-ffp-contract=off", "-Ofast"}, CTUNE_CONTRACT_OFF, false, false},
+        {GCC, {"-std=gnu89"}, CTUNE_CONTRACT_FAST, true, false},
+        {GCC ISO "#define __STDC_VERSION__ 199409L\n", {NULL}, CTUNE_CONTRACT_OFF, true, false},
+        {CLANG C17 ISO "#define __aarch64__ 1\n", {NULL}, CTUNE_CONTRACT_ON, false, true},
+        {CLANG C17, {"-ffp-contract=off", "-ffast-math"}, CTUNE_CONTRACT_FAST, false, false},
+        {CLANG C17, {"-ffast-math", "-ffp-contract=on"}, CTUNE_CONTRACT_ON, false, false},
+        {CLANG C17, {"-ffp-model=strict"}, CTUNE_CONTRACT_OFF, false, false},
+        {CLANG, {"-Ofast", "-fno-fast-math"}, CTUNE_CONTRACT_ON, true, false},
+    };
+    for (int i = 0; i < COUNT(rows); i++) {
+        ctune_ctx ctx = {0};
+        ctune_target t;
+        int n = 0;
+        while (n < 3 && rows[i].flags[n] != NULL) {
+            n++;
+        }
+        const ctune_run_compiler compiler = {.command = "cc", .flags = rows[i].flags, .n_flags = n};
+        assert_int_equal(ctune_target_make(&ctx, &compiler, rows[i].macros, &t), CTUNE_OK);
+        if (t.contract != (rows[i].has_fma ? rows[i].contract : CTUNE_CONTRACT_OFF) ||
+            t.is_c90 != rows[i].is_c90 || t.has_fma != rows[i].has_fma) {
+            fail_msg("row %d: contract %d, C90 %d, fma %d", i, (int)t.contract, t.is_c90,
+                     t.has_fma);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_macros),      cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_contraction), cmocka_unit_test(test_caches),
-        cmocka_unit_test(test_compilers),
+        cmocka_unit_test(test_contraction), cmocka_unit_test(test_standards),
+        cmocka_unit_test(test_caches),      cmocka_unit_test(test_compilers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
