@@ -74,8 +74,8 @@ int ctune_isl_tuple_number(const char *name);
 
 /* The pairs behind a vector, kept while distances are wanted. */
 typedef struct ctune_leaf {
-    int vec;              /* index into the list */
-    isl_basic_map *pairs; /* owned */
+    int vec;                                          /* index into the list */
+    isl_basic_map *pairs;                             /* owned */
     int8_t in[CTUNE_MAX_DEPTH], out[CTUNE_MAX_DEPTH]; /* dimensions that are common loop c */
 } ctune_leaf;
 

@@ -63,8 +63,7 @@ void ctune_veclist_clear(ctune_veclist *list) {
 
 /* Extreme of the difference at a level. false: isl failed. */
 static bool extreme(const ctune_leaf *leaf, int level, bool is_max, int64_t *out) {
-    isl_set *pairs =
-        isl_set_from_basic_set(isl_basic_map_wrap(isl_basic_map_copy(leaf->pairs)));
+    isl_set *pairs = isl_set_from_basic_set(isl_basic_map_wrap(isl_basic_map_copy(leaf->pairs)));
     int n_in = (int)isl_basic_map_dim(leaf->pairs, isl_dim_in);
     isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(pairs));
     isl_aff *difference = isl_aff_zero_on_domain(ls);
@@ -73,8 +72,8 @@ static bool extreme(const ctune_leaf *leaf, int level, bool is_max, int64_t *out
     isl_val *v = is_max ? isl_set_max_val(pairs, difference) : isl_set_min_val(pairs, difference);
     bool is_known = v != NULL && isl_val_is_nan(v) == isl_bool_false;
     if (is_known) {
-        bool is_int = isl_val_is_int(v) == isl_bool_true &&
-                      isl_val_cmp_si(v, INT32_MIN) >= 0 && isl_val_cmp_si(v, INT32_MAX) <= 0;
+        bool is_int = isl_val_is_int(v) == isl_bool_true && isl_val_cmp_si(v, INT32_MIN) >= 0 &&
+                      isl_val_cmp_si(v, INT32_MAX) <= 0;
         *out = is_int ? isl_val_get_num_si(v) : is_max ? CTUNE_DIST_MAX : CTUNE_DIST_MIN;
     }
     isl_val_free(v);

@@ -15,10 +15,10 @@ typedef struct splitter {
     ctune_build *b;
     int dim; /* the loop to split */
     const ctune_aff *cond, *not_cond;
-    uint64_t stmts;                   /* below it */
-    int stmt_to[CTUNE_MAX_STMTS];     /* its second piece */
-    const ctune_aff **dim_to;         /* [CTUNE_MAX_DIMS]: the second copy's dims, others: themselves */
-    int new_dim[CTUNE_MAX_DIMS];      /* -1: not copied */
+    uint64_t stmts;               /* below it */
+    int stmt_to[CTUNE_MAX_STMTS]; /* its second piece */
+    const ctune_aff **dim_to;     /* [CTUNE_MAX_DIMS]: the second copy's dims, others: themselves */
+    int new_dim[CTUNE_MAX_DIMS];  /* -1: not copied */
     bool is_done;
     const char *why;
 } splitter;
@@ -204,8 +204,8 @@ static ctune_status finish(ctune_ctx *ctx, ctune_deps *deps, const splitter *sp,
         status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while splitting a domain");
     }
     if (status == CTUNE_OK && !is_whole) {
-        status = ctune_fail(ctx, CTUNE_EREFUSED,
-                            "split_domain: the condition holds always or never");
+        status =
+            ctune_fail(ctx, CTUNE_EREFUSED, "split_domain: the condition holds always or never");
     }
     if (status != CTUNE_OK) {
         ctune_tree_destroy(tree);
@@ -233,8 +233,7 @@ ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps, const ctu
     }
     for (int d = 0; d < CTUNE_MAX_DIMS; d++) {
         sp.new_dim[d] = -1;
-        sp.dim_to[d] =
-            d < tree->n_dims ? ctune_aff_term(b.arena, CTUNE_TERM_AXIS, d, 1) : NULL;
+        sp.dim_to[d] = d < tree->n_dims ? ctune_aff_term(b.arena, CTUNE_TERM_AXIS, d, 1) : NULL;
     }
     int n_before = b.n_stmts;
     split_below(&sp, tree->root, kids);

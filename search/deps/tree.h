@@ -26,8 +26,8 @@ typedef struct ctune_dim {
 typedef struct ctune_stmt {
     int stage;
     const char *name; /* NULL: the stage's name */
-    bool is_piece; /* cons hold a part of the stage's domain; other statements have the rest */
-    int n_dims; /* enclosing loops, outermost first */
+    bool is_piece;    /* cons hold a part of the stage's domain; other statements have the rest */
+    int n_dims;       /* enclosing loops, outermost first */
     int dims[CTUNE_MAX_DEPTH];
     const ctune_aff *iter[CTUNE_MAX_DEPTH]; /* [stage->n_axes]: value of the stage's d-th axis */
     int n_cons; /* domain over dims and params, each >= 0; integer-exact */
@@ -66,7 +66,8 @@ void ctune_tree_print(const ctune_region *region, const ctune_tree *tree, ctune_
 /* How a schedule calls a statement: its stage's name, which the first statement of a stage has; the
  * further pieces of a split domain are S_2, S_3, ... Borrowed from the tree or the region. */
 const char *ctune_stmt_name(const ctune_region *region, const ctune_tree *tree, int stmt);
-int ctune_stmt_find(const ctune_region *region, const ctune_tree *tree, const char *name); /* or -1 */
+int ctune_stmt_find(const ctune_region *region, const ctune_tree *tree,
+                    const char *name); /* or -1 */
 /* Same loops, dims, maps? (used to drop duplicate structures) */
 bool ctune_tree_is_equal(const ctune_tree *a, const ctune_tree *b);
 /* Sizes at which dims[].extent is estimated: [n_params]. Builders call it with the representative

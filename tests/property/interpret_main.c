@@ -2,9 +2,9 @@
  * Property, without a compiler: for a random region and a random legal schedule, the program that
  * lowering makes and every pass leaves computes what the region computes.
  *
- * Regions (random_region.c) × points of their spaces, and every other time with random primitives that
- * no space proposes on top (random_prims.c) or instead, are lowered; after lowering and after each
- * pass the program is verified (ctune_loops_verify), evaluated (ctune_loops_eval, parallel
+ * Regions (random_region.c) × points of their spaces, and every other time with random primitives
+ * that no space proposes on top (random_prims.c) or instead, are lowered; after lowering and after
+ * each pass the program is verified (ctune_loops_verify), evaluated (ctune_loops_eval, parallel
  * iterations in a shuffled order) and compared with ctune_te_eval, byte for byte, with products
  * fused or rounded, at sizes 0, 1, 2, odd, prime and below a tile. print -> parse -> print of the
  * program is a fixed point.
@@ -390,8 +390,7 @@ static void check_region(interpret *p, int id) {
             bool is_split = has_more && ctune_rng_below(&p->rng, 2) == 0 &&
                             random_prims_split(&p->ctx, &p->rng, p->program, nest, &p->more);
             if (has_more) {
-                p->n_prims +=
-                    random_prims_apply(&p->ctx, &p->rng, p->program, nest, 3, &p->more);
+                p->n_prims += random_prims_apply(&p->ctx, &p->rng, p->program, nest, 3, &p->more);
             }
             p->n_splits += is_split;
             check_nest(p, nest);

@@ -140,13 +140,12 @@ bool random_prims_split(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, 
     if (below(rng, 2) == 0) {
         n += snprintf(line + n, sizeof line - (size_t)n, " - %s", b);
     }
-    snprintf(line + n, sizeof line - (size_t)n, " %s %d\n", below(rng, 2) ? "<" : ">=",
-             between(rng, 1, 9));
+    snprintf(line + n, sizeof line - (size_t)n, " %s %d\n",
+             below(rng, 2) ? "<" : ">=", between(rng, 1, 9));
     ctune_schedule s;
     ctune_schedule_init(&s);
     ctune_schedule_append_text(&s, line);
-    ctune_status status =
-        s.failed ? CTUNE_EUSAGE : ctune_program_form(ctx, program, &s, &form);
+    ctune_status status = s.failed ? CTUNE_EUSAGE : ctune_program_form(ctx, program, &s, &form);
     ctune_schedule_clear(&s);
     if (status != CTUNE_OK) {
         return false;

@@ -271,9 +271,9 @@ static void test_speed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_version),      cmocka_unit_test(test_random),
-        cmocka_unit_test(test_columns_move), cmocka_unit_test(test_names_do_not_matter),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_version),       cmocka_unit_test(test_random),
+        cmocka_unit_test(test_columns_move),  cmocka_unit_test(test_names_do_not_matter),
         cmocka_unit_test(test_new_structure), cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void test_pieces(void **state) {
     fixture f;
     (void)state;
     fixture_init(&f, gemm);
-    assert_runs(&f, "split_domain i at i < 5;" REGISTER "cache_write S0 at j0 register") ;
+    assert_runs(&f, "split_domain i at i < 5;" REGISTER "cache_write S0 at j0 register");
     fixture_clear(&f);
 }
 
