@@ -151,7 +151,7 @@ typedef struct lower_inner {
 } lower_inner;
 
 /* ---- lower.c
- * ------------------------------------------------------------------------------------------------------
+ * --------------------------------------------------------------------------------------------
  */
 void lower_push(lowerer *w, int var, int dim, int64_t step, int node);
 void lower_pop(lowerer *w);
@@ -173,7 +173,7 @@ int lower_heap_buffer(lowerer *w, const char *hint, ctune_type type, bool per_th
                       const ctune_aff *const *extent);
 
 /* ---- range.c
- * ------------------------------------------------------------------------------------------------------
+ * --------------------------------------------------------------------------------------------
  */
 /* Bounds for dim of stmt under the open loops, pruned of dominated rows; rows that the open levels
  * of the same dim imply are dropped. */
@@ -208,7 +208,7 @@ ctune_lnode *lower_for(lowerer *w, int var, const lower_limit *lo, const lower_l
                        int64_t step, ctune_lann ann, ctune_lnode *into);
 
 /* ---- import.c
- * -----------------------------------------------------------------------------------------------------
+ * --------------------------------------------------------------------------------------------
  */
 void lower_env_get(lowerer *w, int stmt, lower_env *env); /* values of the open point loops */
 /* A form over the dims of env's statement (divs over its stage's axes). */
@@ -252,7 +252,7 @@ ctune_lnode *lower_points(lowerer *w, const lower_block *b, ctune_lann ann, int 
 bool lower_reads_dim(const lowerer *w, const ctune_stmt *s, const ctune_access *access, int dim);
 
 /* ---- guards.c, fixed.c
- * ------------------------------------------------------------------------------------------------------
+ * --------------------------------------------------------------------------------------------
  */
 /* After loop `node` was opened with limits lo, hi: which constraints of stmt hold by them, which
  * wait.
@@ -270,7 +270,7 @@ ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lowe
                          const lower_limit *hi, ctune_lnode *into);
 
 /* ---- placed.c
- * ------------------------------------------------------------------------------------------------------
+ * --------------------------------------------------------------------------------------------
  */
 /* Fills joined for all placed statements. */
 ctune_status lower_join_placed(lowerer *w);
