@@ -4,6 +4,7 @@
 #include "plugin/source/source.h"
 
 #include "plugin/rewrite/rewrite.h"
+#include "search/detect/detect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

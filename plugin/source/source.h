@@ -6,9 +6,10 @@
 
 #include "plugin/extract/extract.h"
 #include "plugin/source/flags.h"
+#include "runtime/runner.h"
 #include "search/emit/emit.h"
-#include "search/records/records.h"
 #include "search/space/space.h"
+#include "search/target/target.h"
 
 /* What the user's compile makes of the file, asked for at most once (plugin/predict/contract.c).
  * Assembly with its regions marked (unit_text.h), owned; NULL: not asked for yet, or it failed. */

@@ -3,11 +3,13 @@
  * makes the exit code 3.
  *
  * With --calibrate what a core does is measured first, and kept for the estimate and the models
- * (search/records/machine.c).
+ * (search/facts/machine.c).
  */
 #include "plugin/tool/tool.h"
 #include "runtime/calibrate.h"
 #include "runtime/counters.h"
+#include "search/detect/detect.h"
+#include "search/facts/facts.h"
 
 #include <limits.h>
 #include <stdlib.h>

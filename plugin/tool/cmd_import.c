@@ -5,6 +5,8 @@
  * their records is said for each file: nothing is left out without a word.
  */
 #include "plugin/tool/tool.h"
+#include "search/facts/facts.h"
+#include "search/history/history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef CTUNE_PLUGIN_TOOL_KNOWN_H
 #define CTUNE_PLUGIN_TOOL_KNOWN_H
 
-#include "search/records/records.h"
+#include "search/history/history.h"
 
 typedef struct ctune_known_row {
     uint64_t hash; /* of the schedule text; 0 = free slot */

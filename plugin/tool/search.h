@@ -8,6 +8,7 @@
 #include "costmodel/forest.h"
 #include "plugin/tool/final.h"
 #include "plugin/tool/job.h"
+#include "search/lock/lock.h"
 
 #define CTUNE_DEFAULT_BUDGET_S 60.0 /* of one nest, without --budget and --trials */
 

@@ -2,6 +2,7 @@
  * Opening a source file for tuning: everything that plugin/source/source.h can hold.
  */
 #include "plugin/tool/tool.h"
+#include "search/facts/facts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Target: what code is made for, as one plain struct that is filled once and passed everywhere:
  * compiler and flags, instruction set, vectors and registers, caches, rates of a core.
  *
- * Who makes one: search/records/target.h asks compiler and machine, a key or stored facts tell a
+ * Who makes one: search/detect asks compiler and machine, a key or stored facts tell a
  * part of it; ctune_target_complete puts defaults where nothing is known. Whoever lowers, prints,
  * searches or estimates borrows it and changes nothing. Options of a call are not here.
  */
@@ -63,6 +63,11 @@ void ctune_target_init(ctune_target *out, int vector_bytes, const int64_t cache_
                        int n_threads);
 /* Rates of a common core with such vectors. */
 void ctune_rates_default(ctune_rates *out, int vector_bytes);
+
+/* "clang 19 znver5 avx512 t1 <hash of flags, 8 hex digits>": no newline. out at least 256 bytes. */
+void ctune_target_key(const ctune_target *target, char *out, size_t size);
+/* What the words of a key say, the rest by default: for records without facts. */
+void ctune_target_from_key(const char *key, ctune_target *out);
 
 /* May a sum of products become one instruction: the target has it, and the compile does not forbid
  * it? */
