@@ -13,8 +13,8 @@
 #define MIN_GAIN 1.02
 #define FINAL_S 4.0
 
-bool ctune_final_add(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
-                     ctune_final *f) {
+bool ctune_finalists_add(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
+                         ctune_finalists *f) {
     if (f->n == CTUNE_MAX_FINALISTS) {
         return true;
     }
@@ -40,7 +40,7 @@ bool ctune_final_add(ctune_ctx *ctx, const ctune_bench *bench, const char *sched
 }
 
 static int final_rounds(const ctune_options *options, const ctune_bench *bench,
-                        const ctune_final *f) {
+                        const ctune_finalists *f) {
     if (options->rounds > 0) {
         return (int)options->rounds;
     }
@@ -81,7 +81,7 @@ static void report_rejected(ctune_ctx *ctx, const ctune_bench *bench, const ctun
 }
 
 /* The fastest that beats the original and is not taken yet; -1: none. */
-static int find_next(const ctune_final *f, const ctune_run_result *results, const bool *taken) {
+static int find_next(const ctune_finalists *f, const ctune_run_result *results, const bool *taken) {
     int best = -1;
     for (int i = 0; i < f->n; i++) {
         const ctune_run_result *r = &results[i];
@@ -96,7 +96,7 @@ static int find_next(const ctune_final *f, const ctune_run_result *results, cons
 }
 
 /* The fastest whose results are right elsewhere, too: *best, -1: none. */
-static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_final *f,
+static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_finalists *f,
                          const ctune_run_result *results, ctune_outcome *out, int *best) {
     bool taken[CTUNE_MAX_FINALISTS] = {false};
     ctune_verifier verifier;
@@ -125,7 +125,7 @@ static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_f
 }
 
 static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,
-                        ctune_final *f, ctune_outcome *out) {
+                        ctune_finalists *f, ctune_outcome *out) {
     const char *units[CTUNE_MAX_FINALISTS], *names[CTUNE_MAX_FINALISTS];
     ctune_run_result results[CTUNE_MAX_FINALISTS];
     for (int i = 0; i < f->n; i++) {
@@ -163,8 +163,8 @@ static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctun
     return status;
 }
 
-ctune_status ctune_final_run(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,
-                             ctune_final *f, ctune_outcome *out) {
+ctune_status ctune_finalists_run(ctune_ctx *ctx, const ctune_options *options,
+                                 const ctune_bench *bench, ctune_finalists *f, ctune_outcome *out) {
     out->schedule = strdup("");
     out->is_original = true;
     out->tuned_ns = out->original_ns;
@@ -174,7 +174,7 @@ ctune_status ctune_final_run(ctune_ctx *ctx, const ctune_options *options, const
     return f->n > 0 ? run(ctx, options, bench, f, out) : CTUNE_OK;
 }
 
-void ctune_final_clear(ctune_final *f) {
+void ctune_finalists_clear(ctune_finalists *f) {
     for (int i = 0; i < f->n; i++) {
         free(f->entry[i].schedule);
         free(f->entry[i].unit);

@@ -15,20 +15,20 @@ typedef struct ctune_finalist {
     double estimate_ns; /* from the search */
 } ctune_finalist;
 
-typedef struct ctune_final {
+typedef struct ctune_finalists {
     int n;
     const char *incumbent; /* schedule whose time is reported by itself; NULL = none; borrowed */
     ctune_finalist entry[CTUNE_MAX_FINALISTS];
-} ctune_final;
+} ctune_finalists;
 
 /* Emitted from the schedule's text, as `apply` will do it. False when it cannot be; a duplicate and
  * one too many count as added. */
-bool ctune_final_add(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
-                     ctune_final *final);
+bool ctune_finalists_add(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
+                         ctune_finalists *final);
 /* Fills times, is_original and schedule of *out. */
-CTUNE_MUST_USE ctune_status ctune_final_run(ctune_ctx *ctx, const ctune_options *options,
-                                            const ctune_bench *bench, ctune_final *final,
-                                            ctune_outcome *out);
-void ctune_final_clear(ctune_final *final);
+CTUNE_MUST_USE ctune_status ctune_finalists_run(ctune_ctx *ctx, const ctune_options *options,
+                                                const ctune_bench *bench, ctune_finalists *final,
+                                                ctune_outcome *out);
+void ctune_finalists_clear(ctune_finalists *final);
 
 #endif

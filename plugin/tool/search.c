@@ -199,7 +199,7 @@ static void warn_lost(ctune_ctx *ctx, const ctune_bench *bench) {
                            .hint = "a measured schedule does not apply again: please report"});
 }
 
-static void add_searched(ctune_ctx *ctx, const ctune_search *s, ctune_final *final) {
+static void add_searched(ctune_ctx *ctx, const ctune_search *s, ctune_finalists *final) {
     const ctune_bench *bench = &s->job.bench;
     for (int i = 0; i < s->result.n_best && i < MAX_SEARCHED; i++) {
         const ctune_trial *trial = &s->result.best[i];
@@ -210,7 +210,7 @@ static void add_searched(ctune_ctx *ctx, const ctune_search *s, ctune_final *fin
         ctune_text text;
         ctune_text_init(&text);
         if (ctune_space_schedule_print(ctx, s->job.space, &trial->point, &text) == CTUNE_OK &&
-            !ctune_final_add(ctx, bench, ctune_text_get(&text), trial->result.best_ns, final)) {
+            !ctune_finalists_add(ctx, bench, ctune_text_get(&text), trial->result.best_ns, final)) {
             warn_lost(ctx, bench);
         }
         ctune_text_clear(&text);
@@ -227,23 +227,23 @@ static const char *incumbent_of(const ctune_lock *lock, const ctune_search *s) {
 }
 
 static ctune_status finalists(ctune_ctx *ctx, ctune_search *s, const ctune_lock *lock,
-                              ctune_final *final) {
+                              ctune_finalists *final) {
     const ctune_bench *bench = &s->job.bench;
     const ctune_known *known = &s->job.known;
     const char *incumbent = incumbent_of(lock, s);
     if (s->region->schedule != NULL) { /* a schedule("...") clause only meets the original */
-        return ctune_final_add(ctx, bench, s->region->schedule, bench->original_ns, final)
+        return ctune_finalists_add(ctx, bench, s->region->schedule, bench->original_ns, final)
                    ? CTUNE_OK
                    : CTUNE_EREFUSED;
     }
     add_searched(ctx, s, final);
     if (known->best_schedule != NULL) {
-        (void)ctune_final_add(ctx, bench, known->best_schedule,
-                              known->best_ratio * bench->original_ns, final);
+        (void)ctune_finalists_add(ctx, bench, known->best_schedule,
+                                  known->best_ratio * bench->original_ns, final);
     }
     if (incumbent != NULL) {
         final->incumbent = incumbent;
-        (void)ctune_final_add(ctx, bench, incumbent, bench->original_ns, final);
+        (void)ctune_finalists_add(ctx, bench, incumbent, bench->original_ns, final);
     }
     return CTUNE_OK;
 }
@@ -276,7 +276,7 @@ static void set_outcome(const ctune_search *s, ctune_outcome *out) {
 ctune_status ctune_search_finish(ctune_ctx *ctx, ctune_search *search, const ctune_lock *lock,
                                  ctune_outcome *out) {
     int64_t start_ns = ctune_now_ns();
-    ctune_final final = {0};
+    ctune_finalists final = {0};
     ctune_status status = CTUNE_OK;
     if (search->engine != NULL && ctune_signal_get() == 0) {
         status = ctune_engine_drain(ctx, search->engine);
@@ -287,10 +287,10 @@ ctune_status ctune_search_finish(ctune_ctx *ctx, ctune_search *search, const ctu
         status = finalists(ctx, search, lock, &final);
     }
     if (status == CTUNE_OK && !out->is_stopped) {
-        status = ctune_final_run(ctx, search->shared->options, &search->job.bench, &final, out);
+        status = ctune_finalists_run(ctx, search->shared->options, &search->job.bench, &final, out);
         out->is_stopped = ctune_signal_get() != 0;
     }
-    ctune_final_clear(&final);
+    ctune_finalists_clear(&final);
     search->seconds += (double)(ctune_now_ns() - start_ns) * 1e-9;
     out->seconds = search->seconds;
     return status;

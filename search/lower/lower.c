@@ -276,7 +276,7 @@ static ctune_status find_limits(lowerer *w, int node, bool is_grid, lower_limit 
 
 static lower_limit copy_limit(lowerer *w, const lower_limit *limit) {
     lower_limit copy = *limit;
-    copy.bound = CTUNE_NEW_ARRAY(w->arena, ctune_bound, limit->n + 1);
+    copy.bound = CTUNE_NEW_ARRAY(w->arena, ctune_bound_row, limit->n + 1);
     if (copy.bound != NULL) {
         memcpy(copy.bound, limit->bound, (size_t)limit->n * sizeof *copy.bound);
     }

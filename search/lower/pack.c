@@ -264,7 +264,7 @@ static int panel_conds(lowerer *w, const lower_packed *p, const lower_limit *lo,
         const lower_limit *limit = side == 0 ? lo : hi;
         const ctune_aff *edge = side == 0 ? first : last;
         for (int i = 0; i < limit->n; i++) {
-            const ctune_bound *b = &limit->bound[i];
+            const ctune_bound_row *b = &limit->bound[i];
             bool from_base = side == 0 && !p->is_one_panel && b->den == 1 &&
                              ctune_aff_is_equal(b->aff, p->tile_base);
             if (from_base || (ctune_aff_is_equal(b->aff, edge) && b->den == 1)) {

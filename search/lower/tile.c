@@ -233,15 +233,15 @@ static ctune_status interior_conditions(lowerer *w, const lower_block *b, condit
     for (int n = 0; n < b->n_inner && status == CTUNE_OK && *is_possible; n++) {
         for (int side = 0; side < 2; side++) {
             const lower_limit *limit = side == 0 ? &inner[n].lo : &inner[n].hi;
-            const ctune_bound *fixed = NULL;
+            const ctune_bound_row *fixed = NULL;
             for (int i = 0; i < limit->n; i++) {
-                const ctune_bound *row = &limit->bound[i];
+                const ctune_bound_row *row = &limit->bound[i];
                 if (!limit->moves[i] && row->den == 1 && !is_over(b, inner, row->aff)) {
                     fixed = row;
                 }
             }
             for (int i = 0; i < limit->n; i++) {
-                const ctune_bound *row = &limit->bound[i];
+                const ctune_bound_row *row = &limit->bound[i];
                 if (!limit->moves[i]) {
                     continue;
                 }
@@ -425,13 +425,13 @@ static ctune_status plain_part(lowerer *w, const lower_block *b, const lower_til
 
 static lower_limit limit_of_var(lowerer *w, int var, bool is_max) {
     lower_limit limit = {.is_max = is_max, .n = 1};
-    limit.bound = CTUNE_NEW(w->arena, ctune_bound);
+    limit.bound = CTUNE_NEW(w->arena, ctune_bound_row);
     if (limit.bound == NULL) {
         limit.n = 0;
         return limit;
     }
     *limit.bound =
-        (ctune_bound){.aff = ctune_loops_var_aff(w->loops, var, 1, 0), .den = 1, .i_con = -1};
+        (ctune_bound_row){.aff = ctune_loops_var_aff(w->loops, var, 1, 0), .den = 1, .i_con = -1};
     return limit;
 }
 
