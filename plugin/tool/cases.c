@@ -170,8 +170,7 @@ static ctune_run_workload *add(maker *m, const int64_t *wanted, bool is_tuned) {
     }
     double cost_ns = 1e6 + 4 * m->tuned_ns * count_points(m, params) / m->tuned_points;
     ctune_run_workload *load = &out->load[out->n];
-    if ((cost_ns > m->left_ns && out->n > 0) ||
-        ctune_workload_make(m->ctx, m->region, params, load) != CTUNE_OK) {
+    if (cost_ns > m->left_ns || ctune_workload_make(m->ctx, m->region, params, load) != CTUNE_OK) {
         out->n_skipped++;
         return NULL;
     }
@@ -346,6 +345,9 @@ static void add_sizes(maker *m, const char *schedule) {
     }
     int n_tiles = find_tiles(schedule, largest, tiles);
     shrink(m, base);
+    if (m->out->n == 0) { /* the tuned sizes take too long */
+        add_shifted(m, base, 0, CTUNE_RUN_DATA_SIGNED);
+    }
     add_shifted(m, base, 1, CTUNE_RUN_DATA_SIGNED);
     add_shifted(m, base, -1, CTUNE_RUN_DATA_SIGNED);
     add_all(m, primes[0], CTUNE_RUN_DATA_HOSTILE, true);
@@ -387,7 +389,10 @@ ctune_status ctune_cases_make(ctune_ctx *ctx, const ctune_bench *bench, const ch
     memcpy(params, bench->workload.params, sizeof params);
     m.tuned_points = count_points(&m, params);
     choose_data(&m);
+    const double budget_ns = m.left_ns;
+    m.left_ns = bench->region->n_params > 0 ? budget_ns / 2 : 1e300;
     set_inputs(&m, add(&m, params, true), CTUNE_RUN_DATA_NORMAL, false);
+    m.left_ns = budget_ns; /* of the others: a slow original leaves them their time */
     if (bench->region->n_params > 0) {
         add_sizes(&m, schedule);
     } else {

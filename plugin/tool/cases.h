@@ -24,7 +24,7 @@ typedef struct ctune_cases {
  *
  * A size that the region's assumptions exclude is moved up until they hold, or left out; so is one
  * at which a subscript would leave a declared array. budget_s: estimated time of all runs; sizes
- * that cost too much are replaced by smaller ones of the same kind.
+ * that cost too much, the bench's own among them, are replaced by smaller ones of the same kind.
  */
 CTUNE_MUST_USE ctune_status ctune_cases_make(ctune_ctx *ctx, const ctune_bench *bench,
                                              const char *schedule, double budget_s,
