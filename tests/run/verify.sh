@@ -122,3 +122,14 @@ out_has "results identical; compared with the user's compile of gemm()"
 expect 0 "$CTUNE" apply gemm.c --lock old.lock -o old.c -- $cc
 expect 0 "$CTUNE" apply gemm.c -o new.c -- $cc
 same old.c new.c
+
+# `strict`, written later, does not take an entry that is identical but for contraction
+sed 's/verified identical to/verified identical but for contraction to/' ctune.lock >new.lock
+sed 's/#pragma tune/#pragma tune strict/' gemm.c >strict.c
+mkdir strict && mv strict.c strict/gemm.c
+expect 0 "$CTUNE" apply gemm.c --lock new.lock -o new.c -- $cc
+same old.c new.c
+expect 0 "$CTUNE" apply strict/gemm.c --lock ctune.lock -o new.c -- $cc
+has new.c 'ctune:begin'
+expect 1 "$CTUNE" apply strict/gemm.c --lock new.lock -o new.c -- $cc
+err_has "strict, but the entry's results are identical but for contraction only \[not-applied\]"
