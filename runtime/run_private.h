@@ -135,7 +135,7 @@ void ctune_run_state_restore(ctune_runner *runner, int fd);
 CTUNE_MUST_USE ctune_status ctune_run_state_reset(ctune_ctx *ctx, ctune_runner *runner);
 CTUNE_MUST_USE ctune_status ctune_run_workload_check(ctune_ctx *ctx,
                                                      const ctune_run_workload *load);
-void ctune_run_workload_default(ctune_run_workload *load); /* limits that are 0 */
+void ctune_run_workload_default(ctune_run_workload *load);         /* limits that are 0 */
 void ctune_run_batch_link(ctune_runner *runner, run_batch *batch); /* to the queue's end */
 void ctune_run_batch_unlink(ctune_runner *runner, run_batch *batch);
 /* Waits until some job of the batch is built; failed ones are split or get their results. *built
