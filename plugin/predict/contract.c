@@ -14,6 +14,8 @@
 #include "plugin/source/unit_text.h"
 #include "runtime/program.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,9 +150,19 @@ static ctune_status compile(ctune_ctx *ctx, const ctune_source *source, const ch
         status = ctune_file_read(ctx, s_path, assembly);
     }
     ctune_arena_destroy(arena);
-    unlink(c_path);
-    unlink(s_path);
     return status;
+}
+
+/* With what the user's flags make the compiler write beside its output (-fstack-usage, dumps). */
+static void remove_folder(const char *path) {
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        unlinkat(dirfd(dir), entry->d_name, 0); /* fails for . and .. */
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    rmdir(path);
 }
 
 /* Something outside refers to each function with a region. */
@@ -188,7 +200,7 @@ static ctune_status make_assembly(ctune_ctx *ctx, const ctune_source *source, bo
     }
     ctune_text_clear(&text);
     ctune_text_clear(&assembly);
-    rmdir(folder);
+    remove_folder(folder);
     return status;
 }
 

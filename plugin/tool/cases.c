@@ -28,73 +28,6 @@ typedef struct maker {
     ctune_cases *out;
 } maker;
 
-/* ---- what the region's results are defined for ----------------------------------------------- */
-static bool flag_is_given(const ctune_source *source, const char *flag) {
-    bool found = false;
-    for (int i = 0; i < source->flags.n_unit; i++) {
-        found |= strcmp(source->flags.unit[i], flag) == 0;
-    }
-    return found;
-}
-
-/* Conversions of any number to an integer are defined for few. */
-static bool converts_to_int(const ctune_expr *e) {
-    if (e == NULL) {
-        return false;
-    }
-    bool found = e->op == CTUNE_OP_CAST && !ctune_type_is_float(e->type) &&
-                 ctune_type_is_float(e->kids[0]->type);
-    for (int i = 0; i < e->n_kids && !found; i++) {
-        found = converts_to_int(e->kids[i]);
-    }
-    return found;
-}
-
-/* Arithmetic that overflows, shifts and divisions by what is read: undefined for extreme values. */
-static bool may_overflow(const ctune_expr *e) {
-    if (e == NULL) {
-        return false;
-    }
-    bool is_signed = (ctune_type_get(e->type)->flags & CTUNE_TF_SIGNED) != 0;
-    bool found =
-        !ctune_type_is_float(e->type) &&
-        ((is_signed && (e->op == CTUNE_OP_ADD || e->op == CTUNE_OP_SUB || e->op == CTUNE_OP_MUL ||
-                        e->op == CTUNE_OP_NEG || e->op == CTUNE_OP_CALL)) ||
-         e->op == CTUNE_OP_SHL || e->op == CTUNE_OP_SHR || e->op == CTUNE_OP_DIV ||
-         e->op == CTUNE_OP_MOD);
-    for (int i = 0; i < e->n_kids && !found; i++) {
-        found = may_overflow(e->kids[i]);
-    }
-    return found;
-}
-
-static void choose_data(maker *m) {
-    const ctune_source *source = m->bench->source;
-    bool is_lax =
-        m->region->reassoc || source->target.fast_math || flag_is_given(source, "-ffast-math") ||
-        flag_is_given(source, "-Ofast") || flag_is_given(source, "-ffinite-math-only") ||
-        flag_is_given(source, "-fno-signed-zeros") || flag_is_given(source, "-freciprocal-math") ||
-        flag_is_given(source, "-funsafe-math-optimizations");
-    bool wraps = flag_is_given(source, "-fwrapv"), converts = false;
-    m->has_extreme_ints = true;
-    for (int i = 0; i < m->region->n_stages; i++) {
-        const ctune_stage *s = &m->region->stages[i];
-        const ctune_type_info *calc = ctune_type_get(s->calc);
-        bool is_int = !ctune_type_is_float(s->calc);
-        converts |= converts_to_int(s->rhs) || converts_to_int(s->guard) ||
-                    (is_int && s->rhs != NULL && ctune_type_is_float(s->rhs->type));
-        bool sums = s->update == CTUNE_UPDATE_ADD || s->update == CTUNE_UPDATE_SUB ||
-                    s->update == CTUNE_UPDATE_MUL;
-        bool overflows = may_overflow(s->rhs) || may_overflow(s->guard) ||
-                         (is_int && ((sums && (calc->flags & CTUNE_TF_SIGNED)) ||
-                                     s->update == CTUNE_UPDATE_DIV));
-        m->has_extreme_ints &= wraps || !overflows;
-    }
-    m->most = is_lax     ? CTUNE_RUN_DATA_NORMAL
-              : converts ? CTUNE_RUN_DATA_NORMAL
-                         : CTUNE_RUN_DATA_HOSTILE;
-}
-
 /* ---- sizes ----------------------------------------------------------------------------------- */
 static double count_points(maker *m, const int64_t *params) {
     const ctune_region *at = ctune_region_at(m->region, params);
@@ -170,8 +103,7 @@ static ctune_run_workload *add(maker *m, const int64_t *wanted, bool is_tuned) {
     }
     double cost_ns = 1e6 + 4 * m->tuned_ns * count_points(m, params) / m->tuned_points;
     ctune_run_workload *load = &out->load[out->n];
-    if ((cost_ns > m->left_ns && out->n > 0) ||
-        ctune_workload_make(m->ctx, m->region, params, load) != CTUNE_OK) {
+    if (cost_ns > m->left_ns || ctune_workload_make(m->ctx, m->region, params, load) != CTUNE_OK) {
         out->n_skipped++;
         return NULL;
     }
@@ -346,6 +278,9 @@ static void add_sizes(maker *m, const char *schedule) {
     }
     int n_tiles = find_tiles(schedule, largest, tiles);
     shrink(m, base);
+    if (m->out->n == 0) { /* the tuned sizes take too long */
+        add_shifted(m, base, 0, CTUNE_RUN_DATA_SIGNED);
+    }
     add_shifted(m, base, 1, CTUNE_RUN_DATA_SIGNED);
     add_shifted(m, base, -1, CTUNE_RUN_DATA_SIGNED);
     add_all(m, primes[0], CTUNE_RUN_DATA_HOSTILE, true);
@@ -386,8 +321,11 @@ ctune_status ctune_cases_make(ctune_ctx *ctx, const ctune_bench *bench, const ch
     int64_t params[CTUNE_RUN_MAX_PARAMS] = {0};
     memcpy(params, bench->workload.params, sizeof params);
     m.tuned_points = count_points(&m, params);
-    choose_data(&m);
+    ctune_inputs_choose(bench->source, bench->region, &m.most, &m.has_extreme_ints);
+    const double budget_ns = m.left_ns;
+    m.left_ns = bench->region->n_params > 0 ? budget_ns / 2 : 1e300;
     set_inputs(&m, add(&m, params, true), CTUNE_RUN_DATA_NORMAL, false);
+    m.left_ns = budget_ns; /* of the others: a slow original leaves them their time */
     if (bench->region->n_params > 0) {
         add_sizes(&m, schedule);
     } else {

@@ -24,11 +24,14 @@ typedef struct ctune_cases {
  *
  * A size that the region's assumptions exclude is moved up until they hold, or left out; so is one
  * at which a subscript would leave a declared array. budget_s: estimated time of all runs; sizes
- * that cost too much are replaced by smaller ones of the same kind.
+ * that cost too much, the bench's own among them, are replaced by smaller ones of the same kind.
  */
 CTUNE_MUST_USE ctune_status ctune_cases_make(ctune_ctx *ctx, const ctune_bench *bench,
                                              const char *schedule, double budget_s,
                                              ctune_cases *out);
+/* The worst data that the region's results are defined for under the source's flags. inputs.c */
+void ctune_inputs_choose(const ctune_source *source, const ctune_region *region,
+                         ctune_run_data *worst, bool *has_extreme_ints);
 void ctune_cases_clear(ctune_cases *cases);
 
 /* "n,m=100,64 99,63": names, then each combination once, in the order of the cases; only those in

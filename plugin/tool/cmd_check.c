@@ -82,12 +82,18 @@ static void print_result(check_job *j, const ctune_region *region, const ctune_l
                          const ctune_bench *bench, const ctune_run_result *timed,
                          const ctune_verdict *verdict) {
     bool is_run = timed->outcome == CTUNE_RUN_OK;
-    bool is_good = is_run && verdict->agreement != CTUNE_AGREES_WRONG;
+    int i_region = ctune_source_find(&j->source, region);
+    bool is_strict = i_region >= 0 && j->source.unit->regions[i_region].pragma.strict;
+    bool is_unlike = is_strict && verdict->agreement == CTUNE_AGREES_CONTRACTED;
+    bool is_good = is_run && verdict->agreement != CTUNE_AGREES_WRONG && !is_unlike;
     char words[1024];
     if (is_good) {
         snprintf(words, sizeof words, "fresh, %s; compared with %s%s%s",
                  ctune_agreement_words(verdict->agreement), verdict->against,
                  verdict->sizes[0] != '\0' ? " at " : "", verdict->sizes);
+    } else if (is_run && is_unlike) {
+        snprintf(words, sizeof words, "fresh, strict, but %s",
+                 ctune_agreement_words(verdict->agreement));
     } else if (is_run) {
         snprintf(words, sizeof words, "fresh, %s", verdict->detail);
     } else {

@@ -26,8 +26,8 @@ static const ctune_command commands[] = {
     {"check", ctune_cmd_check, 1u << 3, "FILE... [-p BUILD_DIR | -- COMPILER FLAGS]",
      "are the lock's entries fresh, and are their results right?",
      "Stale: the loop changed since it was tuned. Each fresh entry is compiled, run and compared "
-     "with the original once;\n"
-     "--no-run leaves that out."},
+     "with the original\n"
+     "at many sizes, in your own file where that can be; --no-run leaves that out."},
     {"doctor", ctune_cmd_doctor, 1u << 4, "[-- COMPILER FLAGS]",
      "what this machine and installation can do", NULL},
     {"export", ctune_cmd_export, 1u << 5, "[FILE]", "the history as JSON lines",

@@ -56,6 +56,17 @@ static ctune_status emit(ctune_ctx *ctx, ctune_transform *t, int i_region,
     return status;
 }
 
+/* `strict` was written after the entries were made: their results are not the original's bits. */
+static bool breaks_strict(const ctune_transform *t, int i_region,
+                          const ctune_lock_entry *const *entries, int n) {
+    bool is_broken = false;
+    for (int i = 0; i < n && t->source.unit->regions[i_region].pragma.strict; i++) {
+        is_broken |= entries[i]->verified != NULL &&
+                     strstr(entries[i]->verified, "but for contraction") != NULL;
+    }
+    return is_broken;
+}
+
 /* ---- the lock, or a clause ------------------------------------------------------------------ */
 static bool is_all_original(const ctune_lock_entry *const *entries, int n) {
     for (int i = 0; i < n; i++) {
@@ -180,6 +191,13 @@ static ctune_status use_lock(ctune_ctx *ctx, ctune_transform *t, int i_region,
     if (t->source.key[0] != '\0') { /* else there is nothing to look for */
         n = ctune_entries_find(&t->lock, &t->source, region, t->options->any_target, entries,
                                CTUNE_MAX_VARIANTS, &state);
+    }
+    if (n > 0 && breaks_strict(t, i_region, entries, n)) {
+        ctune_fail(ctx, CTUNE_EREFUSED,
+                   "%s: strict, but the entry's results are identical but for contraction only",
+                   region->name);
+        refuse(ctx, t, out, region, CTUNE_EREFUSED);
+        return CTUNE_OK;
     }
     if (n > 0) {
         return use_entries(ctx, t, i_region, entries, n, out);

@@ -31,7 +31,7 @@ static void print_pragma(ctune_emitter *e, const ctune_lnode *node) {
         }
     } else if (node->ann == CTUNE_LANN_SIMD) {
         ctune_text_line(e->out, "CTUNE_SIMD");
-    } else if (node->ann == CTUNE_LANN_UNROLL && node->factor > 1) {
+    } else if (node->ann == CTUNE_LANN_UNROLL && node->factor >= 1) {
         ctune_text_line(e->out, "CTUNE_UNROLL(%lld)", (long long)node->factor);
     }
 }

@@ -29,7 +29,8 @@ static ctune_status lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_em
     bool rounds = options->round_products || nest->form->round_products ||
                   !ctune_target_fuses(options->target);
     ctune_lower_options o = {.target = options->target,
-                             .products = rounds ? CTUNE_PRODUCTS_ROUNDED : CTUNE_PRODUCTS_FUSED};
+                             .products = rounds ? CTUNE_PRODUCTS_ROUNDED : CTUNE_PRODUCTS_FUSED,
+                             .sizes = options->sizes};
     ctune_arena *arena = ctune_arena_create(ctx);
     if (arena == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");

@@ -22,6 +22,8 @@ typedef struct ctune_emit_options {
                                    schedule does */
     bool is_source;             /* prelude of a rewritten source: without ctune_args, which only
                                    candidates need */
+    const int64_t *sizes;       /* a candidate that is only timed at these values of the parameters
+                                   [n_params] and declines others; NULL: for all */
 } ctune_emit_options;
 
 /* Text that one translation unit needs once, before the first tuned region or candidate: helper

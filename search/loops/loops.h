@@ -198,7 +198,7 @@ typedef enum ctune_lnode_kind {
 /* What is said of a FOR: id, IR name. */
 #define CTUNE_LANN_TABLE(X)                                                                        \
     X(SERIAL, "serial")                                                                            \
-    X(UNROLL, "unroll") /* ask the compiler to unroll `factor` times */                            \
+    X(UNROLL, "unroll") /* ask the compiler to unroll `factor` times; 1: not at all */             \
     X(SIMD, "simd")     /* iterations are independent: ask the compiler for vectors */             \
     X(PARALLEL,                                                                                    \
       "parallel")   /* iterations are independent: threads; with its `collapse` - 1 only kids */   \

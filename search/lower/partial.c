@@ -64,7 +64,11 @@ static ctune_status copy_valid(lowerer *w, const lower_block *b, int scratch, bo
         status = lower_bounds(w, b->stmt, dim, &lo, &hi);
         int var = ctune_loops_index_var(w->loops, w->tree->dims[dim].name);
         if (status == CTUNE_OK) {
-            into = lower_for(w, var, &lo, &hi, 1, CTUNE_LANN_SERIAL, into);
+            into = lower_for(w, var, &lo, &hi, 1, CTUNE_LANN_UNROLL, into);
+            if (into != NULL) {
+                into->factor =
+                    1; /* short, and there are many: compilers need not take them apart */
+            }
         }
         tile.idx[n] = ctune_aff_sub(w->arena, ctune_loops_var_aff(w->loops, var, 1, 0),
                                     ctune_loops_var_aff(w->loops, b->tile[n].origin, 1, 0));
@@ -190,20 +194,6 @@ static ctune_status cut_leaf(lowerer *w, const cut *c, ctune_lnode *into) {
         return lower_full_tile(w, &padded, NULL, into);
     }
     ctune_status status = lower_core_limits(w, &padded, inner, &depends);
-    ctune_lnode *guard = ctune_lnode_if(w->loops, NULL, 0, NULL);
-    ctune_lnode *rest = ctune_lnode_new(w->loops, CTUNE_L_SEQ);
-    if (guard == NULL || rest == NULL) {
-        return lower_fail(w);
-    }
-    if (status == CTUNE_OK && !c->is_whole) { /* else the full tile has been tried */
-        status = lower_point_conditions(w, &padded, guard);
-    }
-    if (status == CTUNE_OK && guard->n_conds > 0) {
-        ctune_lnode_append(into, guard);
-        guard->other = rest;
-        status = lower_full_tile(w, &padded, NULL, guard);
-        into = rest;
-    }
     return status == CTUNE_OK ? padded_tile(w, &padded, inner, into) : status;
 }
 

@@ -51,7 +51,8 @@ typedef struct interpret {
     /* the candidate at hand */
     ctune_products products;
     const ctune_point *point;
-    ctune_text more; /* primitives after the point's */
+    ctune_text more;          /* primitives after the point's */
+    const value_set *settled; /* the program is for this set alone; NULL: for all */
     bool has_failed;
 } interpret;
 
@@ -260,6 +261,7 @@ static void check_text(interpret *p, const char *pass, const ctune_loops *loops)
 }
 
 static void check_set(interpret *p, value_set *s, const char *pass, const ctune_loops *loops) {
+    s = p->settled != NULL ? (value_set *)p->settled : s;
     memory_copy(&s->got, &s->initial);
     p->n_checks++;
     if (ctune_loops_eval_order(&p->ctx, loops, s->params, s->got.data, s->got.bytes,
@@ -302,6 +304,9 @@ static void check_pair(interpret *p, const ctune_nest *nest, const ctune_point *
     ctune_lower_options options = {
         .target = &target, .products = p->products, .observer = observe, .observer_data = p};
     ctune_loops *loops = NULL;
+    p->settled =
+        ctune_rng_below(&p->rng, 4) == 0 ? &p->sets[ctune_rng_below(&p->rng, N_SETS)] : NULL;
+    options.sizes = p->settled != NULL ? p->settled->params : NULL;
     p->point = point;
     p->has_failed = false;
     ctune_status status = ctune_lower(&p->ctx, nest, &options, &loops);

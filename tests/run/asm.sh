@@ -1,5 +1,5 @@
 # A register tile stays in registers, for one compiler and one -march: enough vector multiply-adds are there, no vector goes to
-# the stack. The object is only looked at, so that the machine need not have these instructions.
+# the stack in an inner loop. The object is only looked at, so that the machine need not have these instructions.
 #   asm.sh COMPILER MARCH LANES
 # LANES: floats in the narrowest vector that counts. The tile is 6 rows of 16 floats, or of 8 where a vector has 4 lanes: at
 # most 12 accumulators, and all targets have 16 registers.
@@ -24,13 +24,8 @@ void gemm(int n, float A[n][n], float B[n][n], float C[n][n]) {
 }
 END
 expect 0 "$CTUNE" show asm tile.c -- $compiler -O3 -march="$arch"
-awk -v least="$lanes" -v want=$((6 * width)) '
-    { n = /zmm/ ? 16 : /ymm/ ? 8 : /xmm/ ? 4 : 0 }
-    n >= least && /(fmadd[0-9]*|mul)ps/ { sum += n }
-    /mov.*%rsp, *%rbp/ { has_frame = 1 } # else rbp is a register like any other
-    n >= least && (/\(%rsp[,)]/ || has_frame && /\(%rbp\)/) { n_stack++ }
-    END {
-        if (sum < want) print sum + 0 " lanes of multiply-adds in vectors of at least " least ", not " want
-        if (n_stack > 0) print n_stack " accesses of vectors on the stack"
-    }' "$work/stdout" >"$work/found"
-[ ! -s "$work/found" ] || fail "$compiler -march=$arch: $(cat "$work/found")"
+read -r sum n_stack <<END
+$(python3 "$tests/inner_loops.py" "$lanes" <"$work/stdout")
+END
+[ "$sum" -ge $((6 * width)) ] || fail "$sum lanes of multiply-adds in vectors of at least $lanes, not $((6 * width))"
+[ "$n_stack" = 0 ] || fail "$n_stack accesses of vectors on the stack in inner loops"

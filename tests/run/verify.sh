@@ -122,3 +122,36 @@ out_has "results identical; compared with the user's compile of gemm()"
 expect 0 "$CTUNE" apply gemm.c --lock old.lock -o old.c -- $cc
 expect 0 "$CTUNE" apply gemm.c -o new.c -- $cc
 same old.c new.c
+
+# `strict`, written later, does not take an entry that is identical but for contraction
+sed 's/verified identical to/verified identical but for contraction to/' ctune.lock >new.lock
+sed 's/#pragma tune/#pragma tune strict/' gemm.c >strict.c
+mkdir strict && mv strict.c strict/gemm.c
+expect 0 "$CTUNE" apply gemm.c --lock new.lock -o new.c -- $cc
+same old.c new.c
+expect 0 "$CTUNE" apply strict/gemm.c --lock ctune.lock -o new.c -- $cc
+has new.c 'ctune:begin'
+expect 1 "$CTUNE" apply strict/gemm.c --lock new.lock -o new.c -- $cc
+err_has "strict, but the entry's results are identical but for contraction only \[not-applied\]"
+
+# code that a copy of the loop cannot tell from the right one: the front end is clang's, the constant is GCC's
+mkdir other && cd other || exit 99
+cat >w.c <<'END'
+#ifdef __clang__
+enum { K = 3 };
+#else
+enum { K = 2 };
+#endif
+void f(int n, const float *restrict y, float *restrict x) {
+#pragma tune sizes(n=300)
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            x[j * n + i] = y[i * n + j] * K;
+}
+END
+cc="gcc -O2 -march=native"
+expect 0 "$CTUNE" tune w.c --trials 2 --batch 2 --rounds 3 --quiet -- $cc
+has ctune.lock 'schedule original' # whatever was faster gave other results
+awk '/^  schedule/ { print "  schedule\n    split i 48 -> i0 i1"; skip = 1; next } /^end/ { skip = 0 } !skip { print }' ctune.lock >new.lock
+expect 1 "$CTUNE" check w.c --lock new.lock -- $cc
+out_has "f \[n=300\]: fresh, wrong-result against the user's compile: tensor 0 element"

@@ -8,8 +8,11 @@ void trmm(int m, int n, double A[m][m], double B[m][n]) {
             for (int k = i + 1; k < m; k++)
                 B[i][j] += A[k][i] * B[k][j];
 }
-// CHECK: let k_first = i0+4
-// CHECK: let k_last = m-1 at least k_first-1
-// CHECK: for k{{.*}} in [{{.*}}i0+1{{.*}} .. min({{.*}}k_first-1{{.*}})]
-// CHECK: register tile S0 i0:4 j0:8v
-// CHECK-NEXT: for k{{.*}} in [k_first .. k_last] step 1
+// CHECK: let k_first = i0 + 4
+// CHECK: let k_last = max(m - 1, k_first - 1)
+// CHECK: for k{{.*}} from {{.*}}i0 + 1{{.*}} below min({{.*}}k_first{{.*}}) {
+// CHECK: def acc_0_0 f64x4 mutable = B[i0][j0:4]
+// CHECK: for k{{.*}} from k_first below k_last + 1 {
+// CHECK: set acc_3_1 = fma(
+// CHECK: store B[i0 + 3][j0 + 4:4] = acc_3_1
+// CHECK: else
