@@ -79,19 +79,16 @@ static void add_dim(const reader *rd, int dim, double coef, row *r) {
  * over axes. */
 static void add_div(const reader *rd, int id, double coef, row *r) {
     const ctune_div *div = &rd->region->divs[id];
-    const ctune_stage *stage = &rd->region->stages[rd->stmt->stage];
     double scale = coef / (double)div->den;
     r->k += scale * ((double)div->num->c0 - (coef < 0 ? (double)(div->den - 1) : 0));
     for (int t = 0; t < div->num->n_terms; t++) {
         const ctune_term *term = &div->num->terms[t];
         ctune_aff single = {0, 1, &(ctune_term){term->kind, term->id, 1}};
-        if (term->kind != CTUNE_TERM_AXIS) {
-            add_aff(rd, &single, scale * (double)term->coef, r);
-        }
-        for (int d = 0; d < stage->n_axes && term->kind == CTUNE_TERM_AXIS; d++) {
-            if (stage->axes[d] == term->id) {
-                add_aff(rd, rd->stmt->iter[d], scale * (double)term->coef, r);
-            }
+        const ctune_aff *over_dims = term->kind == CTUNE_TERM_AXIS
+                                         ? ctune_stmt_axis(rd->region, rd->stmt, term->id)
+                                         : &single;
+        if (over_dims != NULL) {
+            add_aff(rd, over_dims, scale * (double)term->coef, r);
         }
     }
 }
