@@ -6,7 +6,8 @@
  * Everything goes to the history; nothing is decided, the lock stays as it is. `--sizes` sets
  * parameters, so that one file gives several tasks.
  */
-#include "plugin/tool/job.h"
+#include "plugin/session/job.h"
+#include "plugin/tool/tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,16 +49,18 @@ static ctune_status sample(ctune_ctx *ctx, const ctune_options *options, ctune_j
 static ctune_status collect_region(ctune_ctx *ctx, const ctune_options *options,
                                    const ctune_source *source, const ctune_region *region,
                                    int which, ctune_history *history) {
+    const ctune_session session = ctune_session_make(options);
     ctune_job job;
     ctune_engine_result *result = calloc(1, sizeof *result);
-    ctune_status status = result != NULL ? ctune_job_open(ctx, options, source, region, which, &job)
-                                         : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    ctune_status status = result != NULL
+                              ? ctune_job_open(ctx, &session, source, region, which, &job)
+                              : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (result == NULL) {
         return status;
     }
     int64_t start_ns = ctune_now_ns();
     if (status == CTUNE_OK) {
-        status = ctune_job_prepare(ctx, options, history, &job);
+        status = ctune_job_prepare(ctx, history, &job);
     }
     if (status == CTUNE_OK) {
         status = sample(ctx, options, &job, result);

@@ -1,11 +1,12 @@
 /*
  * Final: see final.h.
  */
-#include "plugin/tool/final.h"
+#include "plugin/session/final.h"
 
-#include "plugin/tool/measure.h"
-#include "plugin/tool/verify.h"
+#include "plugin/session/measure.h"
+#include "plugin/session/verify.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +40,9 @@ bool ctune_finalists_add(ctune_ctx *ctx, const ctune_bench *bench, const char *s
     return ok;
 }
 
-static int final_rounds(const ctune_options *options, const ctune_bench *bench,
-                        const ctune_finalists *f) {
-    if (options->rounds > 0) {
-        return (int)options->rounds;
+static int final_rounds(const ctune_bench *bench, const ctune_finalists *f) {
+    if (bench->session->rounds > 0) {
+        return (int)bench->session->rounds;
     }
     double round_ns = bench->original_ns;
     for (int i = 0; i < f->n; i++) {
@@ -124,17 +124,16 @@ static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_f
     return status;
 }
 
-static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctune_bench *bench,
-                        ctune_finalists *f, ctune_outcome *out) {
+static ctune_status run(ctune_ctx *ctx, const ctune_bench *bench, ctune_finalists *f,
+                        ctune_outcome *out) {
     const char *units[CTUNE_MAX_FINALISTS], *names[CTUNE_MAX_FINALISTS];
     ctune_run_result results[CTUNE_MAX_FINALISTS];
     for (int i = 0; i < f->n; i++) {
         units[i] = f->entry[i].unit;
         names[i] = f->entry[i].name;
     }
-    ctune_status status =
-        ctune_runner_final(ctx, bench->runner, ctune_text_get(&bench->prelude), units, names, f->n,
-                           final_rounds(options, bench, f), results);
+    ctune_status status = ctune_runner_final(ctx, bench->runner, ctune_text_get(&bench->prelude),
+                                             units, names, f->n, final_rounds(bench, f), results);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -151,7 +150,7 @@ static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctun
     }
     out->tuned_ns = out->original_ns;
     int best = -1;
-    status = ctune_signal_get() == 0 ? pick(ctx, bench, f, results, out, &best) : CTUNE_OK;
+    status = bench->session->stopped() == 0 ? pick(ctx, bench, f, results, out, &best) : CTUNE_OK;
     if (status == CTUNE_OK && best >= 0) {
         out->original_ns = results[best].original_ns;
         out->tuned_ns = results[best].median_ns;
@@ -163,15 +162,15 @@ static ctune_status run(ctune_ctx *ctx, const ctune_options *options, const ctun
     return status;
 }
 
-ctune_status ctune_finalists_run(ctune_ctx *ctx, const ctune_options *options,
-                                 const ctune_bench *bench, ctune_finalists *f, ctune_outcome *out) {
+ctune_status ctune_finalists_run(ctune_ctx *ctx, const ctune_bench *bench, ctune_finalists *f,
+                                 ctune_outcome *out) {
     out->schedule = strdup("");
     out->is_original = true;
     out->tuned_ns = out->original_ns;
     if (out->schedule == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    return f->n > 0 ? run(ctx, options, bench, f, out) : CTUNE_OK;
+    return f->n > 0 ? run(ctx, bench, f, out) : CTUNE_OK;
 }
 
 void ctune_finalists_clear(ctune_finalists *f) {

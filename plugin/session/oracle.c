@@ -7,7 +7,7 @@
  * its own business. Where some input cannot be set, or no output can be seen, there is no oracle
  * and a sentence that says why.
  */
-#include "plugin/tool/oracle.h"
+#include "plugin/session/oracle.h"
 
 #include "plugin/rewrite/rewrite.h"
 #include "plugin/source/unit_text.h"
@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -377,7 +378,7 @@ static ctune_status start(ctune_ctx *ctx, ctune_oracle *o, const char *text) {
     char runner_path[PATH_MAX], folder[PATH_MAX];
     static const char *const more[] = {"-fno-semantic-interposition"};
     const char **argv = ctune_unit_argv(bench->source, o->arena, 1, more);
-    int n = snprintf(folder, sizeof folder, "%s/oracle-XXXXXX", ctune_workdir_path());
+    int n = snprintf(folder, sizeof folder, "%s/oracle-XXXXXX", bench->session->folder());
     if (argv == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
@@ -391,7 +392,7 @@ static ctune_status start(ctune_ctx *ctx, ctune_oracle *o, const char *text) {
     }
     ctune_run_compiler compiler = {argv[0], n_flags, argv + 1};
     ctune_run_result result = {0};
-    ctune_status status = ctune_runner_find(ctx, runner_path, sizeof runner_path);
+    ctune_status status = bench->session->find_runner(ctx, runner_path, sizeof runner_path);
     if (status == CTUNE_OK) {
         status =
             ctune_runner_create(ctx, runner_path, folder, &compiler, &bench->workload, &o->runner);

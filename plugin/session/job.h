@@ -2,10 +2,10 @@
  * Job: one region at one combination of sizes, ready to be measured: what a search and `ctune
  * collect` have in common. Not to be moved once it is open: its parts point into each other.
  */
-#ifndef CTUNE_PLUGIN_TOOL_JOB_H
-#define CTUNE_PLUGIN_TOOL_JOB_H
+#ifndef CTUNE_PLUGIN_SESSION_JOB_H
+#define CTUNE_PLUGIN_SESSION_JOB_H
 
-#include "plugin/tool/measure.h"
+#include "plugin/session/measure.h"
 
 typedef struct ctune_job {
     ctune_sized sized;
@@ -17,12 +17,12 @@ typedef struct ctune_job {
 } ctune_job;
 
 /* The original, measured. Closed by the caller also when this fails. */
-CTUNE_MUST_USE ctune_status ctune_job_open(ctune_ctx *ctx, const ctune_options *options,
+CTUNE_MUST_USE ctune_status ctune_job_open(ctune_ctx *ctx, const ctune_session *session,
                                            const ctune_source *source, const ctune_region *region,
                                            int which, ctune_job *out);
 /* Space, what the history knows, and the measurer. history may be NULL. */
-CTUNE_MUST_USE ctune_status ctune_job_prepare(ctune_ctx *ctx, const ctune_options *options,
-                                              ctune_history *history, ctune_job *job);
+CTUNE_MUST_USE ctune_status ctune_job_prepare(ctune_ctx *ctx, ctune_history *history,
+                                              ctune_job *job);
 void ctune_job_close(ctune_job *job);
 
 #endif

@@ -2,28 +2,18 @@
  * One search: a region at one combination of sizes, from the measured original to the entry for the
  * lock. Open, step as often as time allows, finish; several may be open at once and take turns.
  */
-#ifndef CTUNE_PLUGIN_TOOL_SEARCH_H
-#define CTUNE_PLUGIN_TOOL_SEARCH_H
+#ifndef CTUNE_PLUGIN_SESSION_SEARCH_H
+#define CTUNE_PLUGIN_SESSION_SEARCH_H
 
-#include "costmodel/forest.h"
-#include "plugin/tool/final.h"
-#include "plugin/tool/job.h"
+#include "plugin/session/final.h"
+#include "plugin/session/job.h"
 #include "search/lock/lock.h"
-
-#define CTUNE_DEFAULT_BUDGET_S 60.0 /* of one nest, without --budget and --trials */
 
 typedef struct ctune_search ctune_search;
 
-/* What searches of one run of ctune share. */
-typedef struct ctune_search_shared {
-    const ctune_options *options;
-    const ctune_forest *global; /* trained model to start from; NULL = none */
-    bool is_timed;              /* each search ends by itself after options->budget_s */
-} ctune_search_shared;
-
 /* Measures the original and gets everything ready. history may be NULL (nothing is recorded). All
  * but ctx borrowed until close. EREFUSED: the region cannot be measured. Owner of *out: caller. */
-CTUNE_MUST_USE ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_search_shared *shared,
+CTUNE_MUST_USE ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_session *session,
                                               const ctune_source *source,
                                               const ctune_region *region, int which,
                                               ctune_history *history, ctune_search **out);

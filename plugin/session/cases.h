@@ -1,10 +1,10 @@
 /*
  * Cases: the sizes, data and places of tensors under which a schedule is verified.
  */
-#ifndef CTUNE_PLUGIN_TOOL_CASES_H
-#define CTUNE_PLUGIN_TOOL_CASES_H
+#ifndef CTUNE_PLUGIN_SESSION_CASES_H
+#define CTUNE_PLUGIN_SESSION_CASES_H
 
-#include "plugin/tool/tool.h"
+#include "plugin/session/session.h"
 
 enum { CTUNE_MAX_CASES = 40 };
 

@@ -2,10 +2,10 @@
  * Oracle: the user's own file, compiled by the user's compiler with the user's flags, once as it is
  * and once with tuned code in it, each with a driver that calls the function around a region.
  */
-#ifndef CTUNE_PLUGIN_TOOL_ORACLE_H
-#define CTUNE_PLUGIN_TOOL_ORACLE_H
+#ifndef CTUNE_PLUGIN_SESSION_ORACLE_H
+#define CTUNE_PLUGIN_SESSION_ORACLE_H
 
-#include "plugin/tool/tool.h"
+#include "plugin/session/session.h"
 
 /* What the driver of tuned code returns; 0: the tuned code ran. */
 enum { CTUNE_ORACLE_FELL_BACK = 3, CTUNE_ORACLE_NOT_REACHED = 4 };

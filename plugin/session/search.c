@@ -5,7 +5,7 @@
  * the history knows. step: the engine measures batches. finish: the best candidates meet the
  * original.
  */
-#include "plugin/tool/search.h"
+#include "plugin/session/search.h"
 
 #include "costmodel/gbt/gbt.h"
 #include "plugin/predict/predict.h"
@@ -16,7 +16,7 @@
 enum { MAX_SEARCHED = CTUNE_MAX_FINALISTS - 2 };
 
 struct ctune_search {
-    const ctune_search_shared *shared;
+    const ctune_session *session;
     const ctune_source *source;
     const ctune_region *region; /* with all its sizes */
     ctune_job job;
@@ -42,30 +42,41 @@ static ctune_strategy strategy_of(const char *name) {
 
 /* The original's measurement is part of the budget. */
 static double budget_of(const ctune_search *s) {
-    const ctune_options *o = s->shared->options;
+    const ctune_session *o = s->session;
     double budget_s = o->budget_s > 0 ? o->budget_s : o->trials > 0 ? 0 : CTUNE_DEFAULT_BUDGET_S;
-    if (!s->shared->is_timed || budget_s == 0) {
+    if (!s->session->is_timed || budget_s == 0) {
         return 0;
     }
     return budget_s - s->seconds > 0.1 * budget_s ? budget_s - s->seconds : 0.1 * budget_s;
 }
 
-static bool is_ablated(const ctune_options *o, const char *part) {
+bool ctune_list_has(const char *list, const char *word, size_t n) {
+    for (const char *p = list; p != NULL && *p != '\0';) {
+        size_t length = strcspn(p, ",");
+        if (length == n && memcmp(p, word, n) == 0) {
+            return true;
+        }
+        p += length + (p[length] == ',');
+    }
+    return false;
+}
+
+static bool is_ablated(const ctune_session *o, const char *part) {
     return ctune_list_has(o->ablate, part, strlen(part));
 }
 
 static ctune_status make_model(ctune_ctx *ctx, ctune_search *s) {
-    const ctune_forest *global = s->shared->global;
+    const ctune_forest *global = s->session->global;
     unsigned groups = global != NULL ? global->feature_groups : CTUNE_FEATURE_ALL;
     ctune_gbt_options options;
     ctune_gbt_options_default(&options);
-    options.seed = (uint64_t)s->shared->options->seed;
+    options.seed = (uint64_t)s->session->seed;
     ctune_nest_features_init(&s->features, s->source, groups);
     return ctune_gbt_model_create(ctx, global, ctune_feature_count(groups), &options, &s->model);
 }
 
 static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
-    const ctune_options *o = s->shared->options;
+    const ctune_session *o = s->session;
     const ctune_bench *bench = &s->job.bench;
     ctune_engine_options options;
     ctune_engine_options_default(&options);
@@ -82,12 +93,12 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     if (options.batch > CTUNE_MEASURE_BATCH) {
         options.batch = CTUNE_MEASURE_BATCH;
     }
-    s->progress = (ctune_progress){.is_on = !o->quiet,
+    s->progress = (ctune_progress){.is_on = !o->is_quiet,
                                    .label = bench->region->name,
                                    .start_ns = ctune_now_ns(),
                                    .budget_s = options.budget_s,
                                    .max_trials = options.max_trials};
-    options.progress = ctune_progress_update;
+    options.progress = o->show;
     options.progress_user = &s->progress;
     ctune_status status = CTUNE_OK;
     if (options.strategy == CTUNE_STRATEGY_GBT) {
@@ -103,7 +114,7 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
                : status;
 }
 
-ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_search_shared *shared,
+ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_session *session,
                                const ctune_source *source, const ctune_region *region, int which,
                                ctune_history *history, ctune_search **out) {
     int64_t start_ns = ctune_now_ns();
@@ -112,16 +123,16 @@ ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_search_shared *shared
     if (s == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    s->shared = shared;
+    s->session = session;
     s->source = source;
     s->region = region;
     double terms;
-    ctune_status status = ctune_job_open(ctx, shared->options, source, region, which, &s->job);
+    ctune_status status = ctune_job_open(ctx, session, source, region, which, &s->job);
     if (status == CTUNE_OK) {
         s->flops = ctune_flops_count(ctx, s->job.bench.region, &terms);
     }
     if (status == CTUNE_OK && region->schedule == NULL) {
-        status = ctune_job_prepare(ctx, shared->options, history, &s->job);
+        status = ctune_job_prepare(ctx, history, &s->job);
         s->seconds = (double)(ctune_now_ns() - start_ns) * 1e-9;
         if (status == CTUNE_OK) {
             status = make_engine(ctx, s);
@@ -139,15 +150,15 @@ ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_search_shared *shared
 ctune_status ctune_search_step(ctune_ctx *ctx, ctune_search *search, double slice_s,
                                bool *is_over) {
     *is_over = true;
-    if (search->engine == NULL || ctune_signal_get() != 0) {
+    if (search->engine == NULL || search->session->stopped() != 0) {
         return CTUNE_OK;
     }
     int64_t start_ns = ctune_now_ns();
     ctune_status status = ctune_engine_step(ctx, search->engine, slice_s, is_over);
     ctune_engine_get(search->engine, &search->result);
     search->seconds += (double)(ctune_now_ns() - start_ns) * 1e-9;
-    ctune_progress_clear(&search->progress);
-    *is_over = *is_over || ctune_signal_get() != 0;
+    search->session->end_show(&search->progress);
+    *is_over = *is_over || search->session->stopped() != 0;
     return status;
 }
 
@@ -260,7 +271,7 @@ static void set_outcome(const ctune_search *s, ctune_outcome *out) {
                            .n_trials = s->engine != NULL ? r->n_trials : 1,
                            .n_failed = r->n_failed,
                            .n_known = s->job.measure != NULL ? s->job.measure->n_known : 0,
-                           .is_stopped = ctune_signal_get() != 0,
+                           .is_stopped = s->session->stopped() != 0,
                            .model_share = r->total_s > 0 ? r->model_s / r->total_s : 0,
                            .model_accuracy = r->model_accuracy,
                            .estimate_accuracy = r->estimate_accuracy,
@@ -278,7 +289,7 @@ ctune_status ctune_search_finish(ctune_ctx *ctx, ctune_search *search, const ctu
     int64_t start_ns = ctune_now_ns();
     ctune_finalists final = {0};
     ctune_status status = CTUNE_OK;
-    if (search->engine != NULL && ctune_signal_get() == 0) {
+    if (search->engine != NULL && search->session->stopped() == 0) {
         status = ctune_engine_drain(ctx, search->engine);
         ctune_engine_get(search->engine, &search->result);
     }
@@ -287,8 +298,8 @@ ctune_status ctune_search_finish(ctune_ctx *ctx, ctune_search *search, const ctu
         status = finalists(ctx, search, lock, &final);
     }
     if (status == CTUNE_OK && !out->is_stopped) {
-        status = ctune_finalists_run(ctx, search->shared->options, &search->job.bench, &final, out);
-        out->is_stopped = ctune_signal_get() != 0;
+        status = ctune_finalists_run(ctx, &search->job.bench, &final, out);
+        out->is_stopped = search->session->stopped() != 0;
     }
     ctune_finalists_clear(&final);
     search->seconds += (double)(ctune_now_ns() - start_ns) * 1e-9;

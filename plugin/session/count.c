@@ -2,8 +2,9 @@
  * Numbers of a region that need no compiler: shapes for the runner, floating-point operations,
  * reduction length.
  */
-#include "plugin/tool/tool.h"
+#include "plugin/session/session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static double expr_flops(const ctune_expr *e) {

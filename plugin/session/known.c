@@ -2,7 +2,7 @@
  * Known results: see known.h. Open addressing; the key is the 64-bit hash of the schedule text
  * alone (2^-64 per pair is small enough: a mistake costs one candidate, never a wrong result).
  */
-#include "plugin/tool/known.h"
+#include "plugin/session/known.h"
 
 #include "runtime/rng.h"
 

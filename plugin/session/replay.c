@@ -5,7 +5,7 @@
  * left, a part of it random. What a real search does beyond that (it makes its candidates, looks
  * for diverse ones, descends) is not replayed: this compares models, at no cost of measuring.
  */
-#include "plugin/tool/replay.h"
+#include "plugin/session/replay.h"
 
 #include "runtime/rng.h"
 

@@ -1,8 +1,8 @@
 /*
  * Known results of earlier searches: schedule text -> times, from the history.
  */
-#ifndef CTUNE_PLUGIN_TOOL_KNOWN_H
-#define CTUNE_PLUGIN_TOOL_KNOWN_H
+#ifndef CTUNE_PLUGIN_SESSION_KNOWN_H
+#define CTUNE_PLUGIN_SESSION_KNOWN_H
 
 #include "search/history/history.h"
 

@@ -1,11 +1,11 @@
 /*
  * Verify: does a schedule give the original's results, at which sizes, and compared with what?
  */
-#ifndef CTUNE_PLUGIN_TOOL_VERIFY_H
-#define CTUNE_PLUGIN_TOOL_VERIFY_H
+#ifndef CTUNE_PLUGIN_SESSION_VERIFY_H
+#define CTUNE_PLUGIN_SESSION_VERIFY_H
 
-#include "plugin/tool/cases.h"
-#include "plugin/tool/oracle.h"
+#include "plugin/session/cases.h"
+#include "plugin/session/oracle.h"
 
 /* id, word in locks and JSON, words for people. What was found, from best to worst. */
 #define CTUNE_AGREEMENT_TABLE(X)                                                                   \

@@ -2,10 +2,10 @@
  * Final: finalists and the original, interleaved; a winner must beat the original beyond noise, and
  * give its results at other sizes, too, in the user's own file (verify.h).
  */
-#ifndef CTUNE_PLUGIN_TOOL_FINAL_H
-#define CTUNE_PLUGIN_TOOL_FINAL_H
+#ifndef CTUNE_PLUGIN_SESSION_FINAL_H
+#define CTUNE_PLUGIN_SESSION_FINAL_H
 
-#include "plugin/tool/tool.h"
+#include "plugin/session/session.h"
 
 enum { CTUNE_MAX_FINALISTS = 6 };
 
@@ -26,9 +26,8 @@ typedef struct ctune_finalists {
 bool ctune_finalists_add(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
                          ctune_finalists *final);
 /* Fills times, is_original and schedule of *out. */
-CTUNE_MUST_USE ctune_status ctune_finalists_run(ctune_ctx *ctx, const ctune_options *options,
-                                                const ctune_bench *bench, ctune_finalists *final,
-                                                ctune_outcome *out);
+CTUNE_MUST_USE ctune_status ctune_finalists_run(ctune_ctx *ctx, const ctune_bench *bench,
+                                                ctune_finalists *final, ctune_outcome *out);
 void ctune_finalists_clear(ctune_finalists *final);
 
 #endif

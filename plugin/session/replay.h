@@ -1,8 +1,8 @@
 /*
  * Replay: searches over the measured candidates of a data set, without measuring again.
  */
-#ifndef CTUNE_PLUGIN_TOOL_REPLAY_H
-#define CTUNE_PLUGIN_TOOL_REPLAY_H
+#ifndef CTUNE_PLUGIN_SESSION_REPLAY_H
+#define CTUNE_PLUGIN_SESSION_REPLAY_H
 
 #include "costmodel/gbt/gbt.h"
 

@@ -1,12 +1,13 @@
 /*
  * Cases: see cases.h.
  */
-#include "plugin/tool/cases.h"
+#include "plugin/session/cases.h"
 
 #include "plugin/record/profile.h"
-#include "plugin/tool/oracle.h"
+#include "plugin/session/oracle.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,8 +6,9 @@
  * before the engine asks for more. A candidate that cannot be emitted is a failed trial, not an
  * error of the search.
  */
-#include "plugin/tool/measure.h"
+#include "plugin/session/measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,7 +156,7 @@ ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, c
     if (batch->n_run > 0) {
         status = ctune_runner_collect(ctx, m->bench->runner, best_ns, results, batch->n_run);
     }
-    if (ctune_signal_get() != 0) {
+    if (m->bench->session->stopped() != 0) {
         status =
             ctune_fail(ctx, CTUNE_EENV,
                        "stopped"); /* children got the signal, too: their failures say nothing */

@@ -2,13 +2,14 @@
  * Bench: everything that measuring candidates of one sized region needs, its original measured.
  *
  * The original's own time decides the time limit of candidates: a first limit of 10 s (or
- * --time-limit), and when the original itself is slower than that, one more try with a limit of 100
- * s.
+ * the session's), and when the original itself is slower than that, one more try with a limit of
+ * 100 s.
  */
-#include "plugin/tool/tool.h"
+#include "plugin/session/session.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static ctune_status measure_original(ctune_ctx *ctx, ctune_bench *b, const char 
                                      const char *unit, ctune_run_result *result) {
     char folder[PATH_MAX]; /* several benches may be open at once */
     int n =
-        snprintf(folder, sizeof folder, "%s/%.64s-XXXXXX", ctune_workdir_path(), b->region->name);
+        snprintf(folder, sizeof folder, "%s/%.64s-XXXXXX", b->session->folder(), b->region->name);
     if (n < 0 || (size_t)n >= sizeof folder || mkdtemp(folder) == NULL) {
         return ctune_fail(ctx, CTUNE_EENV, "cannot make a working folder '%s': %s", folder,
                           strerror(errno));
@@ -30,19 +31,19 @@ static ctune_status measure_original(ctune_ctx *ctx, ctune_bench *b, const char 
                               : status;
 }
 
-static ctune_status start(ctune_ctx *ctx, ctune_bench *b, const ctune_options *options,
-                          const char *unit) {
+static ctune_status start(ctune_ctx *ctx, ctune_bench *b, const char *unit) {
     char runner_path[PATH_MAX];
-    ctune_status status = ctune_runner_find(ctx, runner_path, sizeof runner_path);
+    ctune_status status = b->session->find_runner(ctx, runner_path, sizeof runner_path);
     if (status == CTUNE_OK) {
-        status = ctune_workdir_create(ctx);
+        status = b->session->make_folder(ctx);
     }
     if (status != CTUNE_OK) {
         return status;
     }
     ctune_run_result result = {0};
     status = measure_original(ctx, b, runner_path, unit, &result);
-    if (status == CTUNE_OK && result.outcome == CTUNE_RUN_TIMEOUT && options->time_limit_s == 0) {
+    if (status == CTUNE_OK && result.outcome == CTUNE_RUN_TIMEOUT &&
+        b->session->time_limit_s == 0) {
         ctune_runner_destroy(b->runner);
         b->runner = NULL;
         b->workload.time_limit_s = RETRY_LIMIT_S;
@@ -58,10 +59,11 @@ static ctune_status start(ctune_ctx *ctx, ctune_bench *b, const ctune_options *o
     return status;
 }
 
-ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
-                                const ctune_sized *sized, const ctune_options *options,
+ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_session *session,
+                                const ctune_source *source, const ctune_sized *sized,
                                 ctune_bench *out) {
     memset(out, 0, sizeof *out);
+    out->session = session;
     out->source = source;
     out->region = &sized->region;
     ctune_text_init(&out->prelude);
@@ -70,9 +72,9 @@ ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
     ctune_text unit;
     ctune_text_init(&unit);
     ctune_status status = ctune_workload_make(ctx, out->region, sized->params, &out->workload);
-    out->workload.seed = (uint64_t)options->seed;
-    if (options->time_limit_s > 0) {
-        out->workload.time_limit_s = options->time_limit_s;
+    out->workload.seed = (uint64_t)session->seed;
+    if (session->time_limit_s > 0) {
+        out->workload.time_limit_s = session->time_limit_s;
     }
     if (status == CTUNE_OK) {
         status = ctune_program_create(ctx, out->region, &out->program);
@@ -85,7 +87,7 @@ ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
         status = ctune_emit_original(ctx, out->region, &out->emit, "ctune_original", &unit);
     }
     if (status == CTUNE_OK) {
-        status = start(ctx, out, options, ctune_text_get(&unit));
+        status = start(ctx, out, ctune_text_get(&unit));
     }
     ctune_text_clear(&unit);
     return status;

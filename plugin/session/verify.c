@@ -1,8 +1,9 @@
 /*
  * Verify: see verify.h.
  */
-#include "plugin/tool/verify.h"
+#include "plugin/session/verify.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * expressions, so that pixel arithmetic in int, which cannot overflow, gets the extreme values of
  * its elements.
  */
-#include "plugin/tool/cases.h"
+#include "plugin/session/cases.h"
 
 #include <string.h>
 

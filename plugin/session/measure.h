@@ -2,11 +2,11 @@
  * The measurer that a search uses: candidates through the runner, known ones from the history, each
  * result recorded.
  */
-#ifndef CTUNE_PLUGIN_TOOL_MEASURE_H
-#define CTUNE_PLUGIN_TOOL_MEASURE_H
+#ifndef CTUNE_PLUGIN_SESSION_MEASURE_H
+#define CTUNE_PLUGIN_SESSION_MEASURE_H
 
-#include "plugin/tool/known.h"
-#include "plugin/tool/tool.h"
+#include "plugin/session/known.h"
+#include "plugin/session/session.h"
 
 enum { CTUNE_MEASURE_IN_FLIGHT = 2, CTUNE_MEASURE_BATCH = 256 };
 
