@@ -93,19 +93,6 @@ static void memory_copy(memory *to, const memory *from) {
     }
 }
 
-/* Where sums keep their order values get fractions, so that a product rounded at the wrong place
- * shows. */
-static void add_fractions(ctune_rng *rng, ctune_type type, size_t n, void *data) {
-    for (size_t i = 0; i < n; i++) {
-        double fraction = (double)ctune_rng_below(rng, 1 << 20) / (1 << 20);
-        if (type == CTUNE_F32) {
-            ((float *)data)[i] += (float)fraction;
-        } else if (type == CTUNE_F64) {
-            ((double *)data)[i] += fraction / 3;
-        }
-    }
-}
-
 /* Tiny ones; a few; and one parameter that full tiles fit into. */
 static void choose_sizes(interpret *p, int which, int64_t *out) {
     static const int sizes[3][6] = {
@@ -145,7 +132,7 @@ static bool set_create(interpret *p, int which, value_set *s) {
             size_t n = s->initial.bytes[t] / (size_t)ctune_type_get(r->tensors[t].type)->bytes;
             random_fill(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
             if (!r->reassoc) {
-                add_fractions(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
+                random_add_fractions(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
             }
         }
     }
