@@ -206,7 +206,7 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
     ctune_text_append(out, round_head);
     /* an emission for GCC says nothing about a later compile by clang with its defaults; one for
      * clang with contraction across expressions has no macro to tell it by */
-    ctune_text_append(out, options->contract == CTUNE_CONTRACT_FAST ? "" : round_within);
+    ctune_text_append(out, options->target->contract == CTUNE_CONTRACT_FAST ? "" : round_within);
     ctune_text_append(out, round_tail);
     ctune_text_append(out, helpers);
     ctune_text_append(out, threads);

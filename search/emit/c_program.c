@@ -69,7 +69,7 @@ static void print_tensor(ctune_emitter *e, int i) {
         ctune_text_append(&dims, "]");
     }
     e->out = out;
-    const char *c90 = e->options->is_c90 ? "__extension__ " : "";
+    const char *c90 = e->options->target->is_c90 ? "__extension__ " : "";
     if (is_linear) {
         ctune_text_line(out, "%s *const %s = (%s *)%s->tensors[%d];", type, e->tensor[i], type,
                         e->args, i);

@@ -12,7 +12,7 @@ static const char *scalar_name(ctune_type type) {
 
 bool emit_prelude_has(const ctune_emit_options *options, ctune_type type, int lanes) {
     int bytes = ctune_type_get(type)->bytes * lanes;
-    return (type == CTUNE_F32 || type == CTUNE_F64) && bytes <= options->vector_bytes;
+    return (type == CTUNE_F32 || type == CTUNE_F64) && bytes <= options->target->vector_bytes;
 }
 
 static const char *vector_name(ctune_emitter *e, ctune_type type, int lanes, const char *suffix) {

@@ -32,14 +32,9 @@ static uint32_t space_dims(const ctune_nest *nest, int i_stmt) {
     const ctune_stmt *stmt = &nest->form->tree->stmts[i_stmt];
     const ctune_stage *stage = stage_of(nest, i_stmt);
     uint32_t mask = 0;
-    for (int a = 0; a < stage->n_axes; a++) {
-        if (stage->reduce_mask >> a & 1) {
-            continue;
-        }
-        for (int d = 0; d < stmt->n_dims; d++) {
-            bool is_used = ctune_aff_coef(stmt->iter[a], CTUNE_TERM_AXIS, stmt->dims[d]) != 0;
-            mask |= is_used ? 1u << d : 0;
-        }
+    for (int d = 0; d < stmt->n_dims; d++) {
+        bool is_used = ctune_stmt_axes_move(nest->region, stmt, ~stage->reduce_mask, stmt->dims[d]);
+        mask |= is_used ? 1u << d : 0;
     }
     return mask;
 }
@@ -112,17 +107,13 @@ static bool is_distinct(const ctune_stage *stage, const ctune_access *a, const c
 /* Does the index move with a dim of the tile? */
 static bool moves_with_tile(const ctune_nest *nest, const ctune_cache *cache, uint32_t space,
                             const ctune_aff *idx) {
-    const ctune_stage *stage = stage_of(nest, cache->stmt);
     const ctune_stmt *stmt = &nest->form->tree->stmts[cache->stmt];
     if (ctune_aff_has_kind(idx, CTUNE_TERM_DIV)) {
         return true;
     }
-    for (int d = 0; d < stage->n_axes; d++) {
-        for (int p = 0; p < stmt->n_dims; p++) {
-            if ((space >> p & 1) && ctune_aff_coef(idx, CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
-                ctune_aff_coef(stmt->iter[d], CTUNE_TERM_AXIS, stmt->dims[p]) != 0) {
-                return true;
-            }
+    for (int p = 0; p < stmt->n_dims; p++) {
+        if ((space >> p & 1) && ctune_stmt_moves(nest->region, stmt, idx, stmt->dims[p])) {
+            return true;
         }
     }
     return false;
