@@ -238,18 +238,15 @@ static property_batch *batch_make(property *p, int number) {
     static const int64_t caches[3] = {2 << 10, 16 << 10, 128 << 10};
     ctune_target_init(&b->target, widths[number % 3], caches, 1);
     b->target.openmp = number % 4 == 3;
-    b->target.contract = CTUNE_CONTRACT_OFF;
-    b->emit = (ctune_emit_options){.target = &b->target, .comments = number % 2 == 0};
     /* products: no fusing at all; fused by the text; rounded by the text although the compiler may
      * fuse */
     int mode = p->has_fma ? number / 2 % 3 : 0;
     b->may_contract = mode > 0;
     b->products = mode == 1 ? CTUNE_PRODUCTS_FUSED : CTUNE_PRODUCTS_ROUNDED;
-    if (b->may_contract) {
-        b->target.has_fma = true;
-        b->target.contract = CTUNE_CONTRACT_FAST;
-        b->emit.round_products = mode == 2;
-    }
+    b->target.has_fma = mode > 0;
+    b->target.contract = mode > 0 ? CTUNE_CONTRACT_FAST : CTUNE_CONTRACT_OFF;
+    b->emit = (ctune_emit_options){
+        .target = &b->target, .comments = number % 2 == 0, .round_products = mode == 2};
     b->candidates =
         calloc((size_t)REGIONS_PER_BATCH * (size_t)(p->per_region + 1), sizeof *b->candidates);
     b->regions = calloc(REGIONS_PER_BATCH, sizeof *b->regions);
