@@ -72,3 +72,12 @@ double ctune_median(double *values, int n) {
     }
     return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
+
+double ctune_time_steady(double ns, double own_ns, double original_ns) {
+    static const double most = 1.4;
+    if (!(own_ns > 0) || !(original_ns > 0)) {
+        return ns;
+    }
+    double drift = original_ns / own_ns;
+    return ns * (drift > most ? most : drift < 1 / most ? 1 / most : drift);
+}

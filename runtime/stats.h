@@ -31,4 +31,9 @@ double ctune_samples_spread(const ctune_samples *samples);
 /* Median of values[n] (mean of the middle two when n is even); sorts values. 0 when n == 0. */
 double ctune_median(double *values, int n);
 
+/* A time in the currency of original_ns, when the original took own_ns while it was measured: a
+ * machine that is slow for a while slows both. At most 1.4 times more or less; as it is when either
+ * is not known. */
+double ctune_time_steady(double ns, double own_ns, double original_ns);
+
 #endif

@@ -8,6 +8,8 @@
  */
 #include "search/engine/engine_private.h"
 
+#include "runtime/stats.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,11 +72,7 @@ static double trial_time(const ctune_engine *s, const ctune_run_result *r) {
         return INFINITY;
     }
     double t = r->best_ns > 0 ? r->best_ns : r->median_ns;
-    if (s->original_ns > 0 && r->original_ns > 0) {
-        double drift = s->original_ns / r->original_ns;
-        t *= drift < 0.7 ? 0.7 : drift > 1.4 ? 1.4 : drift;
-    }
-    return log2(t);
+    return log2(ctune_time_steady(t, r->original_ns, s->original_ns));
 }
 
 static ctune_status add_known(ctune_engine *s, int n_known, const ctune_trial *known) {

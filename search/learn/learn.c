@@ -8,6 +8,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/rng.h"
+#include "runtime/stats.h"
 #include "search/schedule/program.h"
 
 #include <math.h>
@@ -263,16 +264,6 @@ static double median_original(const row *rows, size_t n) {
     return median;
 }
 
-/* A machine that is slow for a while slows the original, too: times in the original's currency. */
-static double steady_time(const row *r, double original_ns) {
-    static const double most = 1.4;
-    if (!(original_ns > 0) || !(r->original_ns > 0) || !isfinite(r->best_ns)) {
-        return r->best_ns;
-    }
-    double drift = original_ns / r->original_ns;
-    return r->best_ns * fmin(most, fmax(1 / most, drift));
-}
-
 static void put_sizes(const ctune_region *region, ctune_text *out) {
     for (int i = 0; i < region->n_params; i++) {
         ctune_text_printf(out, " %s=%lld", region->params[i].name,
@@ -318,10 +309,11 @@ static ctune_status add_rows(ctune_ctx *ctx, const ctune_learner *l, const task 
     double original_ns = median_original(t->rows, t->n);
     ctune_status status = CTUNE_OK;
     for (size_t i = 0; i < t->n && status == CTUNE_OK;) {
-        double time_ns = steady_time(&t->rows[i], original_ns);
+        double time_ns = ctune_time_steady(t->rows[i].best_ns, t->rows[i].original_ns, original_ns);
         size_t k = i + 1;
         for (; k < t->n && t->rows[k].schedule == t->rows[i].schedule; k++) {
-            time_ns = fmin(time_ns, steady_time(&t->rows[k], original_ns));
+            time_ns = fmin(time_ns, ctune_time_steady(t->rows[k].best_ns, t->rows[k].original_ns,
+                                                      original_ns));
             counts->n_replaced++;
         }
         if (t->rows[i].is_wrong && !isfinite(time_ns)) {

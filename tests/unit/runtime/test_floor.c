@@ -5,6 +5,7 @@
 #include "runtime/stats.h"
 #include "runtime/text.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,8 +213,19 @@ static void counters_read(void **state) {
     assert_string_equal(ctune_counter_name(CTUNE_COUNTER_L1_MISSES), "l1-misses");
 }
 
+static void test_steady_times(void **state) {
+    (void)state;
+    assert_true(ctune_time_steady(10, 0, 5) == 10 && ctune_time_steady(10, 5, 0) == 10);
+    assert_true(ctune_time_steady(10, 100, 100) == 10);
+    assert_true(ctune_time_steady(10, 125, 100) == 8); /* the machine was slow */
+    assert_true(ctune_time_steady(14, 1000, 100) == 14 / 1.4 &&
+                ctune_time_steady(10, 1, 100) == 14);
+    assert_true(isinf(ctune_time_steady(INFINITY, 125, 100)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steady_times),
         cmocka_unit_test(arena_gives_zeroed_aligned_memory),
         cmocka_unit_test(arena_remembers_failure),
         cmocka_unit_test(text_grows_and_indents),
