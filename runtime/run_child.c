@@ -258,6 +258,18 @@ ctune_status ctune_run_child_start(ctune_ctx *ctx, ctune_runner *runner) {
     return status;
 }
 
+ctune_status ctune_run_child_result(ctune_ctx *ctx, ctune_runner *runner, run_line what,
+                                    const char *line, ctune_run_result *result) {
+    int index;
+    if (what != RUN_LINE_OK) {
+        ctune_run_child_stop(runner, result);
+        return CTUNE_OK;
+    }
+    return ctune_run_result_parse(line, &index, result)
+               ? CTUNE_OK
+               : ctune_fail(ctx, CTUNE_EBUG, "runner said: %.200s", line);
+}
+
 ctune_status ctune_run_child_load(ctune_ctx *ctx, ctune_runner *runner, const run_job *job,
                                   bool *is_loaded, ctune_run_result *result) {
     char line[CTUNE_RUN_LINE_MAX];

@@ -158,6 +158,11 @@ bool ctune_run_child_send(ctune_runner *runner, const char *format, ...) CTUNE_P
 CTUNE_MUST_USE ctune_status ctune_run_child_read(ctune_ctx *ctx, ctune_runner *runner,
                                                  int64_t wait_ns, char *line, size_t size,
                                                  run_line *what);
+/* The result in a line that was read as `what`; a child that ended instead is stopped, and the
+ * result says how. */
+CTUNE_MUST_USE ctune_status ctune_run_child_result(ctune_ctx *ctx, ctune_runner *runner,
+                                                   run_line what, const char *line,
+                                                   ctune_run_result *result);
 /* Loads a job's library. *is_loaded false: result says why. */
 CTUNE_MUST_USE ctune_status ctune_run_child_load(ctune_ctx *ctx, ctune_runner *runner,
                                                  const run_job *job, bool *is_loaded,

@@ -16,20 +16,10 @@ static ctune_status ask(ctune_ctx *ctx, ctune_runner *runner, const char *comman
                         ctune_run_result *result) {
     char line[CTUNE_RUN_LINE_MAX];
     run_line what;
-    int index;
     ctune_run_child_send(runner, "%s", command);
     ctune_status status = ctune_run_child_read(ctx, runner, ctune_run_child_patience(runner), line,
                                                sizeof line, &what);
-    if (status != CTUNE_OK) {
-        return status;
-    }
-    if (what != RUN_LINE_OK) {
-        ctune_run_child_stop(runner, result);
-        return CTUNE_OK;
-    }
-    return ctune_run_result_parse(line, &index, result)
-               ? CTUNE_OK
-               : ctune_fail(ctx, CTUNE_EBUG, "runner said: %.200s", line);
+    return status == CTUNE_OK ? ctune_run_child_result(ctx, runner, what, line, result) : status;
 }
 
 static ctune_status refer(ctune_ctx *ctx, ctune_runner *runner, ctune_run_result *result) {

@@ -405,7 +405,6 @@ ctune_status ctune_runner_collect(ctune_ctx *ctx, ctune_runner *runner, double b
 static ctune_status run_original(ctune_ctx *ctx, ctune_runner *runner, ctune_run_result *result) {
     char line[CTUNE_RUN_LINE_MAX];
     run_line what;
-    int index;
     ctune_status status = ctune_run_child_start(ctx, runner);
     if (status != CTUNE_OK) {
         return status;
@@ -415,16 +414,7 @@ static ctune_status run_original(ctune_ctx *ctx, ctune_runner *runner, ctune_run
         status = ctune_run_child_read(ctx, runner, ctune_run_child_patience(runner), line,
                                       sizeof line, &what);
     } while (status == CTUNE_OK && what == RUN_LINE_OK && strncmp(line, "start ", 6) == 0);
-    if (status != CTUNE_OK) {
-        return status;
-    }
-    if (what != RUN_LINE_OK) {
-        ctune_run_child_stop(runner, result);
-        return CTUNE_OK;
-    }
-    return ctune_run_result_parse(line, &index, result)
-               ? CTUNE_OK
-               : ctune_fail(ctx, CTUNE_EBUG, "runner said: %.200s", line);
+    return status == CTUNE_OK ? ctune_run_child_result(ctx, runner, what, line, result) : status;
 }
 
 ctune_status ctune_runner_original(ctune_ctx *ctx, ctune_runner *runner, const char *prelude,

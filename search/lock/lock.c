@@ -20,7 +20,7 @@ void ctune_lock_init(ctune_lock *lock) {
     memset(lock, 0, sizeof *lock);
 }
 
-static void entry_clear(ctune_lock_entry *entry) {
+void ctune_lock_entry_clear(ctune_lock_entry *entry) {
     free(entry->region);
     free(entry->source);
     free(entry->target);
@@ -32,7 +32,7 @@ static void entry_clear(ctune_lock_entry *entry) {
 
 void ctune_lock_clear(ctune_lock *lock) {
     for (int i = 0; i < lock->n; i++) {
-        entry_clear(&lock->entry[i]);
+        ctune_lock_entry_clear(&lock->entry[i]);
     }
     free(lock->entry);
     ctune_lock_init(lock);
@@ -121,7 +121,7 @@ static ctune_status entry_copy(ctune_ctx *ctx, const ctune_lock_entry *from,
         status = ctune_fail(ctx, CTUNE_EUSAGE, "lock entry: speed-up or time out of range");
     }
     if (status != CTUNE_OK) {
-        entry_clear(out);
+        ctune_lock_entry_clear(out);
     }
     return status;
 }
@@ -165,12 +165,12 @@ ctune_status ctune_lock_set(ctune_ctx *ctx, ctune_lock *lock, const ctune_lock_e
     }
     int at = lower_bound(lock, &copy);
     if (at < lock->n && entry_compare(&lock->entry[at], &copy) == 0) {
-        entry_clear(&lock->entry[at]);
+        ctune_lock_entry_clear(&lock->entry[at]);
         lock->entry[at] = copy;
         return CTUNE_OK;
     }
     if (!grow(lock)) {
-        entry_clear(&copy);
+        ctune_lock_entry_clear(&copy);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for a lock entry");
     }
     memmove(&lock->entry[at + 1], &lock->entry[at], (size_t)(lock->n - at) * sizeof *lock->entry);

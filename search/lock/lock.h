@@ -25,6 +25,7 @@ typedef struct ctune_lock {
     ctune_lock_entry *entry; /* sorted by source, region, target, sizes; owned strings */
 } ctune_lock;
 
+void ctune_lock_entry_clear(ctune_lock_entry *entry); /* of one whose strings are owned */
 void ctune_lock_init(ctune_lock *lock);
 void ctune_lock_clear(ctune_lock *lock);
 /* A missing file is an empty lock. Malformed text: EUSAGE with file, line and column; nothing is

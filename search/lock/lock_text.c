@@ -331,15 +331,6 @@ static ctune_status add_entry(reader *r, const ctune_lock_entry *entry, ctune_lo
     return status;
 }
 
-static void free_entry(ctune_lock_entry *entry) {
-    free(entry->region);
-    free(entry->source);
-    free(entry->target);
-    free(entry->sizes);
-    free(entry->schedule);
-    free(entry->verified);
-}
-
 static ctune_status read_all(reader *r, ctune_lock *lock) {
     if (!next_line(r)) {
         return CTUNE_OK; /* an empty file is an empty lock */
@@ -356,7 +347,7 @@ static ctune_status read_all(reader *r, ctune_lock *lock) {
         if (status == CTUNE_OK) {
             status = add_entry(r, &entry, lock);
         }
-        free_entry(&entry);
+        ctune_lock_entry_clear(&entry);
         TRY(status);
     }
     return CTUNE_OK;

@@ -39,12 +39,15 @@ static void join_lines(char *text) {
     }
 }
 
-static void test_candidates(void **state) {
-    (void)state;
+typedef void (*unit_printer)(unit *u, ctune_ctx *ctx, const ctune_emit_options *options,
+                             ctune_text *out);
+
+/* All programs in one unit, for each compiler that is here and takes what the printer adds. */
+static void check_all(unit_printer print, bool takes_c90) {
     ctune_region *region = loops_region();
     for (int i = 0; i < N_COMPILES; i++) {
         const compile *c = &compiles[i];
-        if (!has_command(c->compiler)) {
+        if (!has_command(c->compiler) || (c->is_c90 && !takes_c90)) {
             continue;
         }
         ctune_ctx ctx;
@@ -55,7 +58,7 @@ static void test_candidates(void **state) {
         ctune_emit_options options = {.target = &target, .comments = true};
         ctune_text text;
         ctune_text_init(&text);
-        unit_print(&u, &ctx, &options, &text);
+        print(&u, &ctx, &options, &text);
         char object[128];
         compile_text(c, ctune_text_get(&text), WARNINGS "-shared -fPIC -lm", object, sizeof object);
         for (size_t s = 0; can_run(c) && s < sizeof sizes / sizeof *sizes; s++) {
@@ -66,6 +69,11 @@ static void test_candidates(void **state) {
         unit_clear(&u);
     }
     ctune_region_destroy(region);
+}
+
+static void test_candidates(void **state) {
+    (void)state;
+    check_all(unit_print, true);
 }
 
 /* A function as a user's: the region's own names, and locals that a printer might choose. */
@@ -118,31 +126,7 @@ static void print_source(unit *u, ctune_ctx *ctx, const ctune_emit_options *opti
 
 static void test_source(void **state) {
     (void)state;
-    ctune_region *region = loops_region();
-    for (int i = 0; i < N_COMPILES; i++) {
-        const compile *c = &compiles[i];
-        if (!has_command(c->compiler) || c->is_c90) {
-            continue; /* the user's part above is C99 */
-        }
-        ctune_ctx ctx;
-        ctune_ctx_init(&ctx);
-        unit u = {.region = region};
-        fill(&u, &ctx, c);
-        ctune_target target = target_of(c, 64);
-        ctune_emit_options options = {.target = &target, .comments = true};
-        ctune_text text;
-        ctune_text_init(&text);
-        print_source(&u, &ctx, &options, &text);
-        char object[128];
-        compile_text(c, ctune_text_get(&text), WARNINGS "-shared -fPIC -lm", object, sizeof object);
-        for (size_t s = 0; can_run(c) && s < sizeof sizes / sizeof *sizes; s++) {
-            unit_run(&u, object, sizes[s]);
-        }
-        remove_output(object);
-        ctune_text_clear(&text);
-        unit_clear(&u);
-    }
-    ctune_region_destroy(region);
+    check_all(print_source, false); /* the user's part above is C99 */
 }
 
 static const char pointers[] =

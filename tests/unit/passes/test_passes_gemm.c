@@ -1,25 +1,6 @@
 /* The register tile of a matrix product through all passes: what stands in one iteration of k. */
 #include "tests/unit/passes/passes_fixture.h"
-
-static const char gemm[] = "te 1\n"
-                           "region gemm at \"gemm.c\":3\n"
-                           "param n i32 sizes 64\n"
-                           "axis i i32\n"
-                           "axis j i32\n"
-                           "axis k i32\n"
-                           "tensor A f32 [n][n]\n"
-                           "tensor B f32 [n][n]\n"
-                           "tensor C f32 [n][n]\n"
-                           "stage S0: C[i][j] += A[i][k] * B[k][j] ; at 7:17\n"
-                           "order {\n"
-                           "    for i: 0 <= i < n {\n"
-                           "        for j: 0 <= j < n {\n"
-                           "            for k: 0 <= k < n {\n"
-                           "                S0\n"
-                           "            }\n"
-                           "        }\n"
-                           "    }\n"
-                           "}\n";
+#include "tests/unit/te/te_samples.h"
 
 /* Rows x cols of C at (i1, j1), B as it lies. The vector loop stands inside or around the rows. */
 static void build_tile(fixture *f, int64_t rows, int64_t cols, bool is_vector_outer) {
@@ -75,7 +56,7 @@ static void test_inner_loop(void **state) {
     (void)state;
     for (int outer = 0; outer < 2; outer++) {
         fixture f;
-        fixture_open(&f, gemm);
+        fixture_open(&f, te_sample_gemm());
         build_tile(&f, 8, 32, outer);
         run_passes(&f, 64);
         const ctune_lnode *k = nth_for(&f, 2);
@@ -105,7 +86,7 @@ static void test_inner_loop(void **state) {
 static void test_accumulators(void **state) {
     (void)state;
     fixture f;
-    fixture_open(&f, gemm);
+    fixture_open(&f, te_sample_gemm());
     build_tile(&f, 8, 32, false);
     run_passes(&f, 64);
     const ctune_lnode *tile = nth_for(&f, 1)->first;
@@ -130,7 +111,7 @@ static void test_widths(void **state) {
     } rows[] = {{4, 24, 64, 8}, {3, 20, 32, 4}, {14, 32, 64, 16}, {1, 16, 16, 4}, {2, 6, 64, 2}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         fixture f;
-        fixture_open(&f, gemm);
+        fixture_open(&f, te_sample_gemm());
         build_tile(&f, rows[i].rows, rows[i].cols, i % 2);
         run_passes(&f, rows[i].bytes);
         const ctune_lnode *k = nth_for(&f, 2);
@@ -147,7 +128,7 @@ static void test_widths(void **state) {
 static void test_odd_width(void **state) {
     (void)state;
     fixture f;
-    fixture_open(&f, gemm);
+    fixture_open(&f, te_sample_gemm());
     build_tile(&f, 3, 5, false);
     run_passes(&f, 64);
     const ctune_lnode *k = nth_for(&f, 2);
