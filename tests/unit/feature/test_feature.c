@@ -212,8 +212,8 @@ static void test_names_do_not_matter(void **state) {
 static void test_new_structure(void **state) {
     static const char *const schedules[] = {
         "split t 4 -> tt t; tile 2*t + i + i_2 + S1 by 32 -> it at t",
-        "split t 4 -> tt t; tile 2*t + i + i_2 + S1 by 32 -> it at t; wave tt + it -> w;"
-        "parallel tt",
+        ("split t 4 -> tt t; tile 2*t + i + i_2 + S1 by 32 -> it at t; wave tt + it -> w;"
+         "parallel tt"),
         "split_domain i at i < 9; split_domain j at j < 4",
         "tile j + i by 1 -> s at i; tile j_2 by 16 -> x at i_2",
     };
