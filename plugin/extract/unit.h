@@ -54,7 +54,7 @@ bool ctune_match_find(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_e
 bool ctune_reserved_collect(const ctune_parsed *parsed, int n_flags, const char *const *flags,
                             const char *const **out, int *n_out);
 
-/* Facts about the macros used in the region. */
+/* Facts about the macros used in the region; refused where words of the language are macros. */
 bool ctune_macros_guard(ctune_parsed *parsed, ctune_build *b);
 
 #endif

@@ -212,7 +212,7 @@ static void print_array(ctune_emitter *e, const ctune_lbuffer *b) {
         emit_index(e, b->extent[d], CTUNE_LEVEL_ANY);
         ctune_text_append(e->out, "]");
     }
-    ctune_text_append(e->out, b->rank > 0 ? " __attribute__((aligned(64)));\n" : ";\n");
+    ctune_text_append(e->out, b->rank > 0 ? " __attribute__((__aligned__(64)));\n" : ";\n");
 }
 
 /* Memory on the heap was divided before the guard: a thread takes its part here. */

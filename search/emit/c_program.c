@@ -199,7 +199,7 @@ static void print_function_head(ctune_emitter *e, const char *name) {
         is_used |= e->is_tensor_used[i];
     }
     ctune_text_line(e->out, "static int %s(const ctune_args *%s%s) {", name, e->args,
-                    is_used ? "" : " __attribute__((unused))");
+                    is_used ? "" : " __attribute__((__unused__))");
 }
 
 static void print_all(ctune_emitter *e, const ctune_form *form, const char *name,

@@ -172,6 +172,25 @@ static bool reads_stay_outside(const ctune_nest *nest, const ctune_cache *cache,
     return true;
 }
 
+/* The most bytes of one register tile. What does not fit the registers, the compiler keeps on the
+ * stack, whose size is the user's; a thread's may be a few hundred KiB. */
+enum { MAX_TILE_BYTES = 256 << 10 };
+
+static bool fits_stack(const ctune_nest *nest, const ctune_cache *cache, uint32_t space) {
+    const ctune_stmt *stmt = &nest->form->tree->stmts[cache->stmt];
+    const ctune_tensor *target = &nest->region->tensors[stage_of(nest, cache->stmt)->target.tensor];
+    int64_t bytes = ctune_type_get(target->type)->bytes;
+    int node = ctune_nest_find_stmt(nest, cache->stmt);
+    for (int up = node; up > 0 && up != cache->at && bytes <= MAX_TILE_BYTES;
+         up = nest->node[up].parent) {
+        const ctune_nnode *loop = &nest->node[up];
+        if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) && loop->outer >= 0) {
+            bytes *= nest->node[loop->outer].step / loop->step; /* each is 1024 or less */
+        }
+    }
+    return bytes <= MAX_TILE_BYTES;
+}
+
 static const char *check_register(const ctune_nest *nest, const ctune_cache *cache) {
     const ctune_stmt *stmt = &nest->form->tree->stmts[cache->stmt];
     uint32_t space = space_dims(nest, cache->stmt);
@@ -189,7 +208,8 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
             return "loops over a register tile must be unrolled or vectorized";
         }
     }
-    return reads_stay_outside(nest, cache, space)
+    return !fits_stack(nest, cache, space) ? "a register tile of more than 256 KiB"
+           : reads_stay_outside(nest, cache, space)
                ? NULL
                : "the statement may read elements of its own register tile";
 }
