@@ -48,6 +48,10 @@ static bool flatten_stage(flatten *f, const ctune_mnode *node, const ctune_expr 
     *s = m->s;
     s->target = *m->target;
     s->guard = guard;
+    const ctune_mtensor *t = &f->b->tensors.at[f->b->accs.at[m->target_acc].tensor];
+    s->reassoc = !f->b->pragma->strict && t->root != NULL && ctune_type_is_float(s->calc) &&
+                 ctune_update_get(s->update)->is_assoc &&
+                 ctune_openmp_is_reduction(f->b, t->root->name, m->offset);
     s->name = ctune_arena_printf(f->b->arena, "S%d", f->region->n_stages);
     return s->name != NULL &&
            push_node(f, out,
@@ -239,7 +243,7 @@ static const char *copy_text(ctune_build *b, const char *text) {
 static void copy_clauses(ctune_build *b, ctune_region *r) {
     const ctune_pragma *p = b->pragma;
     r->reassoc = p->reassoc || (b->has_fast_math && !p->strict);
-    r->serial = p->serial;
+    r->serial = p->serial || b->omp->is_serial;
     r->n_threads = p->n_threads;
     r->weight = p->weight;
     r->schedule = copy_text(b, p->schedule);

@@ -29,6 +29,7 @@ ctune_mnode *ctune_stage_new(ctune_build *b, CXCursor at, ctune_access *slot, in
     stage->s.update = update;
     stage->s.calc = calc;
     stage->s.rhs = rhs;
+    stage->offset = ctune_cx_begin(at);
     ctune_source_place(b->source, ctune_cx_begin(at), &stage->s.line, &stage->s.col);
     stage->s.text = ctune_source_line(b->source, b->arena, ctune_cx_begin(at), ctune_cx_end(at));
     return node;

@@ -62,6 +62,7 @@ typedef struct ctune_var {
     bool is_changed;       /* written in the function outside its initialiser */
     bool is_used_affinely; /* in a bound, subscript or condition */
     bool is_live_after;    /* may be read after the region (conservative) */
+    bool is_private;       /* OpenMP: the variable outside keeps its value */
     int n_writes;          /* in the region, without its initialiser */
     /* while walking: */
     const ctune_poly *value; /* counter in its loop, or never-changing local: what it stands for */
@@ -132,6 +133,26 @@ typedef struct ctune_acc {
     size_t offset;
 } ctune_acc;
 
+/* ---- OpenMP (openmp.c) ----------------------------------------------------------------------- */
+
+typedef enum ctune_omp_kind {
+    CTUNE_OMP_PRIVATE,
+    CTUNE_OMP_FIRSTPRIVATE,
+    CTUNE_OMP_REDUCTION
+} ctune_omp_kind;
+
+typedef struct ctune_omp_name {
+    ctune_omp_kind kind;
+    const char *name;
+    size_t begin, end; /* the statement that the directive governs */
+} ctune_omp_name;
+
+typedef struct ctune_omp {
+    bool is_serial; /* one thread of a team runs the region */
+    CTUNE_LIST(ctune_omp_name) names;
+    CTUNE_LIST(size_t) loops; /* begin of loops whose counter is private to the construct */
+} ctune_omp;
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 typedef enum ctune_mkind { CTUNE_M_LOOP, CTUNE_M_IF, CTUNE_M_GUARD, CTUNE_M_STAGE } ctune_mkind;
@@ -150,6 +171,7 @@ typedef struct ctune_mnode {
 
 typedef struct ctune_mstage {
     ctune_stage s; /* target empty until assembled */
+    size_t offset; /* of the statement */
     ctune_access *target;
     int target_acc; /* id in b->accs */
 } ctune_mstage;
@@ -167,6 +189,7 @@ typedef struct ctune_build {
     ctune_arena *arena; /* the region's */
     const ctune_source *source;
     const ctune_pragma *pragma;
+    const ctune_omp *omp;
     CXTranslationUnit unit;
     CXCursor function, statement;
     size_t begin, end; /* the statement in source->clean */
@@ -305,6 +328,13 @@ bool ctune_statement_build(ctune_build *b, CXCursor cursor);
 ctune_mnode *ctune_mnode_new(ctune_build *b, ctune_mkind kind);
 bool ctune_mnode_add(ctune_build *b, ctune_mnode *parent, ctune_mnode *kid);
 bool ctune_domain_push(ctune_build *b, int n, const ctune_aff *const *cons);
+
+/* ---- openmp.c -------------------------------------------------------------------------------- */
+bool ctune_openmp_apply(ctune_build *b); /* private variables; after the scan */
+/* Does a reduction clause cover the variable at this place? */
+bool ctune_openmp_is_reduction(const ctune_build *b, const char *name, size_t offset);
+/* Does the loop leave the counter that is declared outside alone? */
+bool ctune_openmp_owns_counter(const ctune_build *b, size_t loop);
 
 /* ---- finishing, in this order ---------------------------------------------------------------- */
 bool ctune_delinearise(ctune_build *b);   /* indices: polynomials -> dimensions */

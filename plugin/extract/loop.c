@@ -427,7 +427,8 @@ static bool push_bounds(ctune_build *b, header *h, ctune_mnode *node) {
 }
 
 static bool note_final(ctune_build *b, header *h, ctune_mnode *node) {
-    if (h->var->is_inside || !h->var->is_live_after) {
+    if (h->var->is_inside || !h->var->is_live_after ||
+        ctune_openmp_owns_counter(b, ctune_cx_begin(h->cursor))) {
         return true;
     }
     ctune_final *final = CTUNE_PUSH(b, b->finals);

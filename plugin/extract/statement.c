@@ -389,11 +389,8 @@ static bool refuse_statement(ctune_build *b, CXCursor cursor) {
             return ctune_build_refuse(b, table[i].refusal, cursor, "%s", table[i].words);
         }
     }
-    bool is_omp = kind >= CXCursor_OMPParallelDirective &&
-                  kind < CXCursor_OpenACCComputeConstruct && kind != CXCursor_SEHLeaveStmt;
-    return ctune_build_refuse(b, is_omp ? CTUNE_REFUSE_OPENMP_LOOP : CTUNE_REFUSE_STATEMENT, cursor,
-                              is_omp ? "an OpenMP construct in the region"
-                                     : "a statement that ctune does not know");
+    return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor,
+                              "a statement that ctune does not know");
 }
 
 bool ctune_statement_build(ctune_build *b, CXCursor cursor) {

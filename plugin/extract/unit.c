@@ -125,9 +125,10 @@ static ctune_status parse_clauses(extraction *x, const occurrence *o, ctune_prag
 static bool build(ctune_build *b) {
     b->root = ctune_mnode_new(b, CTUNE_M_LOOP);
     b->at = b->root;
-    return b->root != NULL && ctune_vars_scan(b) && ctune_clauses_apply(b) &&
-           ctune_statement_build(b, b->statement) && ctune_delinearise(b) &&
-           ctune_scalars_place(b) && ctune_aliases_mark(b) && ctune_clauses_check(b);
+    return b->root != NULL && ctune_vars_scan(b) && ctune_openmp_apply(b) &&
+           ctune_clauses_apply(b) && ctune_statement_build(b, b->statement) &&
+           ctune_delinearise(b) && ctune_scalars_place(b) && ctune_aliases_mark(b) &&
+           ctune_clauses_check(b);
 }
 
 static ctune_status report(extraction *x, ctune_build *b, size_t word) {
@@ -151,6 +152,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
     ctune_build b = {.ctx = x->ctx,
                      .source = &x->source,
                      .pragma = &out->pragma,
+                     .omp = &m->omp,
                      .unit = x->parsed.unit,
                      .function = m->function,
                      .statement = m->statement,

@@ -173,7 +173,7 @@ ctune_status ctune_contraction_get(ctune_ctx *ctx, const ctune_source *source,
                                    const ctune_region *region, ctune_contraction *out) {
     *out = CTUNE_CONTRACTS_ALWAYS;
     bool is_gcc = strncmp(source->target.compiler, "gcc", 3) == 0;
-    if (!is_gcc || region->reassoc || flag_is(source, "-ffp-contract=off") ||
+    if (!is_gcc || ctune_region_may_reassoc(region) || flag_is(source, "-ffp-contract=off") ||
         !ctune_region_may_fuse(region)) {
         return CTUNE_OK;
     }

@@ -53,7 +53,8 @@ static ctune_status count_agreeing(ctune_ctx *ctx, const ctune_bench *bench,
 
 ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_bench *bench,
                                    const ctune_space *space) {
-    if (bench->region->reassoc || strncmp(bench->source->target.compiler, "gcc", 3) != 0) {
+    if (ctune_region_may_reassoc(bench->region) ||
+        strncmp(bench->source->target.compiler, "gcc", 3) != 0) {
         return CTUNE_OK;
     }
     ctune_point *seeds = calloc(MAX_SEEDS, sizeof *seeds);
