@@ -173,6 +173,9 @@ static bool number_tensors(flatten *f) {
     f->region->tensors = tensors;
     for (int i = 0; i < b->accs.n; i++) {
         ctune_access *slot = b->accs.at[i].slot;
+        if (b->accs.at[i].tensor < 0) {
+            continue;
+        }
         slot->tensor = f->tensor_id[slot->tensor];
     }
     for (int s = 0; s < f->region->n_stages; s++) {
@@ -282,6 +285,15 @@ static bool build_region(flatten *f) {
     r->params = b->params.at;
     r->n_axes = b->axes.n;
     r->axes = b->axes.at;
+    for (int i = 0; i < b->divs.n; i++) { /* of a form that was tried and dropped */
+        for (int t = 0; t < b->divs.at[i].num->n_terms; t++) {
+            const ctune_term *term = &b->divs.at[i].num->terms[t];
+            if (term->kind == CTUNE_TERM_AXIS && term->id >= b->axes.n) {
+                b->divs.at[i].num = ctune_aff_const(b->arena, 0);
+                break;
+            }
+        }
+    }
     r->n_divs = b->divs.n;
     r->divs = b->divs.at;
     r->stages = f->stages;

@@ -50,6 +50,13 @@ bool ctune_list_grow(ctune_arena *arena, void **at, int n, int *size, size_t ele
 
 struct ctune_lval;
 
+/* One of several values of an integer: `poly` where all cons hold. */
+typedef struct ctune_choice {
+    int n_cons;
+    const ctune_aff *const *cons;
+    const ctune_poly *poly;
+} ctune_choice;
+
 /* A variable that the annotated statement mentions. */
 typedef struct ctune_var {
     CXCursor decl;
@@ -65,7 +72,14 @@ typedef struct ctune_var {
     bool is_private;       /* OpenMP: the variable outside keeps its value */
     int n_writes;          /* in the region, without its initialiser */
     /* while walking: */
-    const ctune_poly *value; /* counter in its loop, or never-changing local: what it stands for */
+    const ctune_poly *value; /* what it stands for here; NULL: not known, or several choices */
+    int n_choices;
+    const ctune_choice *choices; /* disjoint, together everything */
+    const ctune_poly *after;     /* value behind the last loop, where after_need >= 0 holds */
+    const ctune_aff *after_need;
+    bool is_written;                  /* while walking: somewhere before this place */
+    bool has_entry;                   /* its value before the region is a parameter */
+    const ctune_poly *final;          /* value behind the region, restored by the epilogue */
     const struct ctune_lval *pointer; /* local pointer: what it points to */
     CXCursor init;                    /* value or pointer of a local: its initialiser */
     bool is_counter;                  /* value belongs to a loop counter */
@@ -184,6 +198,12 @@ typedef struct ctune_final {
     ctune_mnode *loop;
 } ctune_final;
 
+/* `if (..) continue;` and the statements that it skips. */
+typedef struct ctune_rest {
+    CXCursor statement;
+    ctune_kids list;
+} ctune_rest;
+
 typedef struct ctune_build {
     ctune_ctx *ctx;
     ctune_arena *arena; /* the region's */
@@ -192,10 +212,16 @@ typedef struct ctune_build {
     const ctune_omp *omp;
     CXTranslationUnit unit;
     CXCursor function, statement;
-    size_t begin, end; /* the statement in source->clean */
-    bool wrapv;        /* -fwrapv: signed overflow wraps */
-    bool in_subscript; /* an index is being read: for the words of a refusal */
-    bool no_assume;    /* while trying: new run-time facts are not allowed */
+    size_t begin, end;      /* the statement in source->clean */
+    bool wrapv;             /* -fwrapv: signed overflow wraps */
+    bool in_subscript;      /* an index is being read: for the words of a refusal */
+    bool no_assume;         /* while trying: new run-time facts are not allowed */
+    bool is_trial;          /* what is built is thrown away: every fact is granted */
+    const ctune_aff *split; /* a form whose sign must be known to go on; see split.c */
+    int n_splits;
+    CTUNE_LIST(CXCursor) steps; /* k++ in a subscript of the statement at hand */
+    CTUNE_LIST(ctune_rest) rests;
+    bool in_tail; /* the statement at hand is the last of the loop's body */
     ctune_why why;
     struct isl_ctx *isl;
     CTUNE_LIST(ctune_var) vars;
@@ -287,6 +313,8 @@ typedef struct ctune_conds {
     const ctune_aff *at[16];
 } ctune_conds;
 bool ctune_affine_condition(ctune_build *b, CXCursor cursor, bool negate, ctune_conds *out);
+/* The same without new run-time facts; leaves no refusal and no request behind. */
+bool ctune_affine_try(ctune_build *b, CXCursor cursor, ctune_conds *out);
 /* Split L op R. false when the cursor is no comparison of integers. */
 bool ctune_affine_relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperatorKind *op,
                            CXCursor *left, CXCursor *right);
@@ -322,6 +350,10 @@ ctune_expr *ctune_expr_new(ctune_build *b, ctune_op op, ctune_type type, int n_k
 ctune_expr *ctune_expr_int(ctune_build *b, ctune_type type, int64_t value);
 bool ctune_expr_reads(const ctune_expr *expr, int tensor);
 
+/* ---- branch.c -------------------------------------------------------------------------------- */
+bool ctune_branch_build(ctune_build *b, CXCursor cursor);
+bool ctune_branch_body(ctune_build *b, CXCursor body); /* of a loop: continue is known */
+
 /* ---- loop.c, statement.c --------------------------------------------------------------------- */
 bool ctune_loop_build(ctune_build *b, CXCursor cursor);
 bool ctune_statement_build(ctune_build *b, CXCursor cursor);
@@ -335,6 +367,68 @@ bool ctune_openmp_apply(ctune_build *b); /* private variables; after the scan */
 bool ctune_openmp_is_reduction(const ctune_build *b, const char *name, size_t offset);
 /* Does the loop leave the counter that is declared outside alone? */
 bool ctune_openmp_owns_counter(const ctune_build *b, size_t loop);
+
+/* ---- split.c --------------------------------------------------------------------------------- */
+/* State of the build that a statement can change. */
+typedef struct ctune_snapshot {
+    int n_params, n_tensors, n_axes, n_divs, n_stages, n_assumes, n_accs, n_domain, n_finals;
+    int n_open, n_kids, n_otherwise;
+    ctune_mnode *at;
+    ctune_why why;
+    const ctune_aff *split;
+    const ctune_var *vars;
+} ctune_snapshot;
+bool ctune_snapshot_get(ctune_build *b, ctune_snapshot *out);
+void ctune_snapshot_restore(ctune_build *b, const ctune_snapshot *snapshot, bool keeps_params);
+
+typedef enum ctune_answer {
+    CTUNE_NO,
+    CTUNE_YES,
+    CTUNE_OPEN,  /* holds for some points of the domain: b->split says which form decides */
+    CTUNE_OPAQUE /* no condition on counters and parameters */
+} ctune_answer;
+ctune_answer ctune_split_answer(ctune_build *b, const ctune_aff *aff); /* aff >= 0 here? */
+ctune_answer ctune_split_decide(ctune_build *b, CXCursor cond);
+bool ctune_split_is_truth(ctune_build *b, CXCursor cursor); /* a comparison or logic: 0 or 1 */
+/* Drop what the domain already says. */
+void ctune_split_simplify(ctune_build *b, ctune_conds *conds);
+int ctune_split_count(ctune_build *b, CXCursor cond); /* comparisons in it */
+/* The statement once where b->split >= 0, once where it is not. */
+bool ctune_split_build(ctune_build *b, CXCursor statement);
+
+/* ---- index.c --------------------------------------------------------------------------------- */
+/* Integer variables that take part in subscripts: what they are worth, symbolically. */
+bool ctune_index_is(const ctune_var *var);
+ctune_int ctune_index_get(ctune_build *b, ctune_var *var, CXCursor at); /* NULL poly: not known */
+typedef struct ctune_index_value {
+    const ctune_poly *value;
+    int n_choices;
+    const ctune_choice *choices;
+} ctune_index_value;
+/* Value of `rhs` as var's type, or of var op rhs. op: Assign, AddAssign, SubAssign. */
+ctune_index_value ctune_index_eval(ctune_build *b, const ctune_var *var,
+                                   enum CXBinaryOperatorKind op, CXCursor rhs);
+ctune_index_value ctune_index_step(ctune_build *b, const ctune_var *var, int by);
+void ctune_index_set(ctune_build *b, ctune_var *var, ctune_index_value value);
+/* Around branches: state before, merged states after. */
+const ctune_var *ctune_index_save(ctune_build *b);
+void ctune_index_rewind(ctune_build *b, const ctune_var *before);
+/* then: behind the first branch; b->vars: behind the other. cons: of the first branch; n_cons = 0
+ * when the condition is not affine. */
+void ctune_index_merge(ctune_build *b, const ctune_var *then, int n_cons,
+                       const ctune_aff *const *cons);
+void ctune_index_forget(ctune_build *b, CXCursor statement); /* all that it writes */
+typedef struct ctune_index_loop {
+    CXCursor cursor, body;
+    ctune_var *counter;
+    int axis;
+    const ctune_aff *first; /* first value of the axis; NULL: several */
+    const ctune_aff *last;  /* last one; NULL: not affine */
+} ctune_index_loop;
+bool ctune_index_body(ctune_build *b, const ctune_index_loop *loop, ctune_mnode *node);
+/* Final values; stages that nothing needs any more are dropped. */
+bool ctune_index_finish(ctune_build *b);
+ctune_expr *ctune_index_expr(ctune_build *b, const ctune_poly *poly, ctune_type type);
 
 /* ---- finishing, in this order ---------------------------------------------------------------- */
 bool ctune_delinearise(ctune_build *b);   /* indices: polynomials -> dimensions */

@@ -477,6 +477,9 @@ static bool check_inner_extents(ctune_build *b, int tensor) {
 static bool fill_slots(ctune_build *b, const final_index *finals) {
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
+        if (acc->tensor < 0) {
+            continue; /* of a stage that was dropped */
+        }
         int rank = b->tensors.at[acc->tensor].t.rank;
         const ctune_aff **idx = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, rank + 1);
         if (idx == NULL) {

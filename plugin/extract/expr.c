@@ -191,8 +191,18 @@ static ctune_expr *get_variable(ctune_build *b, CXCursor cursor) {
         ctune_expr *e = get_affine_value(b, var->value, type);
         return e != NULL ? e : no(b, CTUNE_REFUSE_EXPRESSION, cursor, "not affine");
     }
-    if (var->value != NULL) { /* a local that never changes: its initialiser again */
+    if (var->value != NULL && var->n_writes == 0) { /* never changes: its initialiser again */
         return ctune_expr_cast(b, ctune_expr_get(b, var->init), type);
+    }
+    if (ctune_index_is(var) && (var->n_writes > 0 || var->was_counter)) {
+        const ctune_aff *kept = b->split;
+        ctune_why why = b->why;
+        ctune_int known = ctune_index_get(b, var, cursor);
+        b->split = kept;
+        b->why = why;
+        if (known.poly != NULL) {
+            return ctune_index_expr(b, known.poly, type);
+        }
     }
     if (var->was_counter) {
         ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_READ_AFTER, cursor,
@@ -238,9 +248,16 @@ static ctune_expr *get_binary(ctune_build *b, CXCursor cursor, ctune_type type) 
             bool is_logic = kind == CXBinaryOperator_LAnd || kind == CXBinaryOperator_LOr;
             ctune_expr *x =
                 is_logic ? ctune_expr_condition(b, kids.at[0]) : ctune_expr_get(b, kids.at[0]);
+            int n_domain = b->domain.n;
+            ctune_conds conds = {0};
+            if (kind == CXBinaryOperator_LAnd && ctune_affine_try(b, kids.at[0], &conds) &&
+                !ctune_domain_push(b, conds.n, conds.at)) {
+                return NULL;
+            }
             ctune_expr *y = x == NULL  ? NULL
                             : is_logic ? ctune_expr_condition(b, kids.at[1])
                                        : ctune_expr_get(b, kids.at[1]);
+            b->domain.n = n_domain;
             return y == NULL ? NULL : ctune_expr_new(b, table[i].op, type, 2, x, y);
         }
     }
@@ -310,14 +327,39 @@ static ctune_expr *get_call(ctune_build *b, CXCursor cursor, ctune_type type) {
     return e;
 }
 
+/* The value where further conditions hold. */
+static ctune_expr *get_under(ctune_build *b, int n, const ctune_aff *const *cons, CXCursor cursor,
+                             ctune_type type) {
+    int n_domain = b->domain.n;
+    ctune_expr *e = ctune_domain_push(b, n, cons) ? ctune_expr_get(b, cursor) : NULL;
+    b->domain.n = n_domain;
+    return ctune_expr_cast(b, e, type);
+}
+
 static ctune_expr *get_select(ctune_build *b, CXCursor cursor, ctune_type type) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     if (kids.n != 3) {
         return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "an incomplete conditional");
     }
+    const ctune_aff *kept = b->split;
+    ctune_answer answer = ctune_split_decide(b, kids.at[0]);
+    b->split = kept;
+    if (answer == CTUNE_YES || answer == CTUNE_NO) {
+        CXCursor arm = kids.at[answer == CTUNE_YES ? 1 : 2];
+        return ctune_expr_cast(b, ctune_expr_get(b, arm), type);
+    }
+    ctune_conds conds = {0};
+    const ctune_aff *negated = NULL;
+    if (answer == CTUNE_OPEN && ctune_affine_try(b, kids.at[0], &conds)) {
+        ctune_split_simplify(b, &conds);
+        negated =
+            conds.n != 1
+                ? NULL
+                : ctune_aff_add_const(b->arena, ctune_aff_scale(b->arena, conds.at[0], -1), -1);
+    }
     ctune_expr *c = ctune_expr_condition(b, kids.at[0]);
-    ctune_expr *x = c != NULL ? ctune_expr_cast(b, ctune_expr_get(b, kids.at[1]), type) : NULL;
-    ctune_expr *y = x != NULL ? ctune_expr_cast(b, ctune_expr_get(b, kids.at[2]), type) : NULL;
+    ctune_expr *x = c != NULL ? get_under(b, conds.n, conds.at, kids.at[1], type) : NULL;
+    ctune_expr *y = x != NULL ? get_under(b, negated != NULL, &negated, kids.at[2], type) : NULL;
     return y != NULL ? ctune_expr_new(b, CTUNE_OP_SELECT, type, 3, c, x, y) : NULL;
 }
 

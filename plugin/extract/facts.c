@@ -242,6 +242,9 @@ bool ctune_facts_require(ctune_build *b, int n_cons, const ctune_aff *const *con
     if (ctune_facts_has(b, n_cons, cons, aff)) {
         return true;
     }
+    if (b->is_trial && aff != NULL && !b->no_assume) {
+        return true;
+    }
     if (aff == NULL || b->no_assume || b->params.n == 0) {
         return false;
     }

@@ -81,7 +81,7 @@ static bool check_counter(ctune_build *b, header *h) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_ADDRESS, h->cursor,
                                   "the counter '%s' can be changed through memory", var->name);
     }
-    if (var->value != NULL || ctune_vars_count_writes(b, h->body, var) > 0) {
+    if (var->is_counter || ctune_vars_count_writes(b, h->body, var) > 0) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRITTEN, h->cursor,
                                   "the counter '%s' is assigned in the loop", var->name);
     }
@@ -439,14 +439,35 @@ static bool note_final(ctune_build *b, header *h, ctune_mnode *node) {
     return true;
 }
 
-static bool build_body(ctune_build *b, header *h, ctune_mnode *node) {
-    ctune_mnode *parent = b->at;
-    b->open[b->n_open++] = h->axis;
-    b->at = node;
-    bool ok = ctune_statement_build(b, h->body);
-    b->at = parent;
-    b->n_open--;
-    return ok;
+/* The last value of the axis, when one bound says it. */
+static const ctune_aff *last(ctune_build *b, const header *h) {
+    const ctune_aff *found = NULL;
+    for (int i = 0; i < h->conds.n; i++) {
+        int64_t coef = ctune_aff_coef(h->conds.at[i], CTUNE_TERM_AXIS, h->axis);
+        if (coef != -1 || found != NULL) {
+            return NULL;
+        }
+        found = ctune_aff_add(b->arena, h->conds.at[i],
+                              ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, 1));
+    }
+    return found;
+}
+
+/* Behind the loop the counter stands one step behind its last value. */
+static void leave_counter(ctune_build *b, const header *h, const ctune_index_loop *loop) {
+    ctune_arena *a = b->arena;
+    h->var->value = NULL;
+    h->var->is_counter = false;
+    h->var->was_counter = true;
+    h->var->after = NULL;
+    h->var->is_written = true;
+    if (loop->first == NULL || loop->last == NULL) {
+        return;
+    }
+    const ctune_aff *end = ctune_aff_add_const(a, loop->last, 1);
+    h->var->after =
+        ctune_poly_subst(a, h->value_poly, CTUNE_TERM_AXIS, h->axis, ctune_poly_from_aff(a, end));
+    h->var->after_need = ctune_aff_sub(a, end, loop->first);
 }
 
 bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
@@ -467,19 +488,33 @@ bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
         return false;
     }
     int n_outer = b->domain.n;
+    ctune_index_loop loop = {.axis = -1};
+    h.var->n_choices = 0;
+    h.var->after = NULL;
     h.var->value = h.value_poly;
     h.var->is_counter = true;
     h.var->was_counter = false;
     ctune_mnode *node = ctune_mnode_new(b, CTUNE_M_LOOP);
-    bool ok = node != NULL && read_condition(b, &h, h.cond) && check_direction(b, &h) &&
-              push_bounds(b, &h, node) && check_ranges(b, &h, n_outer) && note_final(b, &h, node);
+    const ctune_var *before = ctune_index_save(b);
+    if (node == NULL || before == NULL) {
+        return false;
+    }
+    ctune_index_forget(b, h.body); /* the condition is read again in each iteration */
+    bool ok = read_condition(b, &h, h.cond);
+    ctune_index_rewind(b, before);
+    ok = ok && check_direction(b, &h) && push_bounds(b, &h, node) && check_ranges(b, &h, n_outer) &&
+         note_final(b, &h, node);
     if (ok) {
         node->axis = h.axis;
-        ok = ctune_mnode_add(b, b->at, node) && build_body(b, &h, node);
+        loop = (ctune_index_loop){.cursor = cursor,
+                                  .body = h.body,
+                                  .counter = h.var,
+                                  .axis = h.axis,
+                                  .first = h.lo.n == 1 ? first(b, &h, 0) : NULL,
+                                  .last = last(b, &h)};
+        ok = ctune_mnode_add(b, b->at, node) && ctune_index_body(b, &loop, node);
     }
     b->domain.n = n_outer;
-    h.var->value = NULL;
-    h.var->is_counter = false;
-    h.var->was_counter = true;
+    leave_counter(b, &h, &loop);
     return ok;
 }

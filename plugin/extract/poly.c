@@ -183,3 +183,33 @@ bool ctune_mono_is_params(const ctune_mono *m) {
     }
     return true;
 }
+
+bool ctune_poly_has_axis(const ctune_poly *x, int axis) {
+    for (int i = 0; i < x->n; i++) {
+        for (int d = 0; d < x->mono[i].degree; d++) {
+            const ctune_atom *atom = &x->mono[i].atom[d];
+            if (atom->kind == CTUNE_TERM_AXIS && (axis < 0 || atom->id == axis)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const ctune_poly *ctune_poly_subst(ctune_arena *a, const ctune_poly *x, ctune_term_kind kind,
+                                   int id, const ctune_poly *by) {
+    if (x == NULL || by == NULL) {
+        return NULL;
+    }
+    const ctune_poly *sum = ctune_poly_const(a, 0);
+    for (int i = 0; i < x->n; i++) {
+        const ctune_poly *term = ctune_poly_const(a, x->mono[i].coef);
+        for (int d = 0; d < x->mono[i].degree; d++) {
+            const ctune_atom *atom = &x->mono[i].atom[d];
+            bool is_hit = atom->kind == kind && atom->id == id;
+            term = ctune_poly_mul(a, term, is_hit ? by : ctune_poly_atom(a, atom->kind, atom->id));
+        }
+        sum = ctune_poly_add(a, sum, term);
+    }
+    return sum;
+}

@@ -127,8 +127,8 @@ static bool build(ctune_build *b) {
     b->at = b->root;
     return b->root != NULL && ctune_vars_scan(b) && ctune_openmp_apply(b) &&
            ctune_clauses_apply(b) && ctune_statement_build(b, b->statement) &&
-           ctune_delinearise(b) && ctune_scalars_place(b) && ctune_aliases_mark(b) &&
-           ctune_clauses_check(b);
+           ctune_index_finish(b) && ctune_delinearise(b) && ctune_scalars_place(b) &&
+           ctune_aliases_mark(b) && ctune_clauses_check(b);
 }
 
 static ctune_status report(extraction *x, ctune_build *b, size_t word) {

@@ -50,7 +50,7 @@ static const extract_case handled[] = {
     {"affine if", F("if (i > 3) a[i] = 1; else a[i] = 2;"), {"if: i - 4 >= 0", "if: -i + 3 >= 0"}},
     {"affine if, two", F("if (i > 3 && i < m) a[i] = 1;"), {"if: i - 4 >= 0, -i + m - 1 >= 0"}},
     {"equality", F("if (i == m) a[i] = 1;"), {"if: "}},
-    {"inequality", F("if (i != m) a[i] = 1;"), {"when i32{i} != i32{m}"}},
+    {"inequality", F("if (i != m) a[i] = 1;"), {"if: -i + m - 1 >= 0", "if: i - m - 1 >= 0"}},
     {"data if", F("if (a[i] > 0) b[i] = a[i];"), {"when a[i] > (f32) 0"}},
     {"data else", F("if (a[i] > 0) b[i] = 1; else b[i] = 2;"), {"when !(a[i] > (f32) 0)"}},
     {"condition is changed",
@@ -124,7 +124,7 @@ static const extract_case handled[] = {
 
 static const extract_case refused[] = {
     {"break", F("if (a[i] > 0) break; a[i] = 1;"), {"[break]"}},
-    {"continue", F("if (a[i] > 0) continue; a[i] = 1;"), {"[continue]"}},
+    {"continue", F("if (n > 0) { if (a[i] > 0) continue; a[i] = 3; } a[i] = 1;"), {"[continue]"}},
     {"goto", F("if (a[i] > 0) goto out; a[i] = 1;") "\n", {"status"}},
     {"goto 2",
      "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { if (a[i] > 0) goto out; a[i] = "
@@ -157,7 +157,7 @@ static const extract_case refused[] = {
     {"increment inside", F("a[i] = k[m]++;"), {"[side-effect]"}},
     {"effect in &&", F("if (a[i] > 0 && k[m]++) a[i] = 1;"), {"[side-effect]"}},
     {"comma inside", F("a[i] = (b[i], c[i]);"), {"[side-effect]"}},
-    {"chain", F("a[i] = b[i] = 1;"), {"[nested-assignment]"}},
+    {"chain in an expression", F("a[i] = 2 * (b[i] = 1);"), {"[nested-assignment]"}},
     {"conditional statement", F("a[i] > 0 ? (b[i] = 1) : (c[i] = 2);"), {"[side-effect]"}},
     {"statement expression", F("a[i] = ({ float t = b[i]; t; });"), {"[statement-expression]"}},
     {"elvis", F("k[i] = k[m] ?: 3;"), {"[expression]"}},
@@ -188,7 +188,7 @@ static const extract_case refused[] = {
      "void g(int *); void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { int *p = &i; "
      "a[i] = *p; } }",
      {"[counter-not-local]"}},
-    {"subscript with an effect", F("a[m++] = 1;"), {"[side-effect]"}},
+    {"subscript with an effect", F("a[k[m]++] = 1;"), {"[side-effect]"}},
     {"long double from a macro",
      "#define X 1.1L\nvoid f(int n, long double *p) { TUNE; for (int i = 0; i < n; i++) p[i] = X; "
      "}",

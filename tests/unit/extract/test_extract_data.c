@@ -163,8 +163,9 @@ static const extract_case refused[] = {
     {"indirect", F("a[k[i]] = 1;"), {"[subscript-indirect]", "'k[i]'"}},
     {"indirect local", F("int q = k[i]; a[q] = 1;"), {"[subscript-indirect]", "'q'"}},
     {"assigned index",
-     "void f(int n, float *a) { int p = 0; TUNE; for (int i = 0; i < n; i++) { a[p] = 1; p = p + "
-     "2; } }",
+     "void f(int n, int *k, float *a) { int p = 0; TUNE; for (int i = 0; i < n; i++) { a[p] = 1; p "
+     "= "
+     "k[i]; } }",
      {"[subscript-assigned]"}},
     {"i * j", F("a[i * j] = 1;"), {"[subscript-not-affine]"}},
     {"i % n", F("a[i % m] = 1;"), {"[subscript-not-affine]"}},

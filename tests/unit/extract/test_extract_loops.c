@@ -161,7 +161,7 @@ static const extract_case refused[] = {
      "s->i++) a[s->i] = 1; }",
      {"[counter-not-local]"}},
     {"counter after its loop",
-     "void f(int n, float *a) { int i; TUNE; { for (i = 0; i < n; i++) a[i] = 1; a[i] = 2; } }",
+     "void f(int n, float *a) { int i; TUNE; { for (i = 0; i < n; i += 3) a[i] = 1; a[i] = 2; } }",
      {"[counter-read-after]"}},
     {"run-time division", F("for (int i = 0; i < n / m; i++) a[i] = 1;"), {"[bound-not-affine]"}},
     {"call in bound",
