@@ -475,7 +475,8 @@ static int product_param(ctune_build *b, const ctune_mono *m) {
             __builtin_mul_overflow(size, ctune_build_size(b, m->atom[i].id), &size)) {
             return -1;
         }
-        is_memory |= b->param_of_member.at[m->atom[i].id] != 0;
+        is_memory |= (b->param_of_member.at[m->atom[i].id] & CTUNE_PARAM_MEMORY) != 0;
+        b->param_of_member.at[m->atom[i].id] |= CTUNE_PARAM_FIXED;
     }
     return ctune_param_of_text(b, ctune_arena_printf(b->arena, "(%s)", text), CTUNE_I64, size,
                                is_memory);

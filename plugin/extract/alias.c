@@ -66,7 +66,7 @@ static bool guard_param(ctune_build *b, const ctune_param *param) {
 static bool mark_params(ctune_build *b) {
     for (int p = 0; p < b->params.n; p++) {
         const ctune_param *param = &b->params.at[p];
-        if (!b->param_of_member.at[p]) {
+        if ((b->param_of_member.at[p] & CTUNE_PARAM_MEMORY) == 0) {
             continue;
         }
         if (is_changed_by_name(b, param->c_text)) {

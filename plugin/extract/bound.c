@@ -37,7 +37,7 @@ static invariant invariant_leaf(ctune_build *b, CXCursor cursor) {
         int param = v.poly->mono[0].atom[0].id;
         out.text = b->params.at[param].c_text;
         out.size = ctune_build_size(b, param);
-        out.is_memory = b->param_of_member.at[param] != 0;
+        out.is_memory = (b->param_of_member.at[param] & CTUNE_PARAM_MEMORY) != 0;
     }
     return out;
 }

@@ -46,6 +46,10 @@ typedef struct ctune_why {
          : NULL)
 bool ctune_list_grow(ctune_arena *arena, void **at, int n, int *size, size_t elem_bytes);
 
+/* Of parameters: read from memory through a pointer or a global; the size is the user's, or another
+ * parameter's depends on it. */
+enum { CTUNE_PARAM_MEMORY = 1, CTUNE_PARAM_FIXED = 2 };
+
 /* ---- variables ------------------------------------------------------------------------------- */
 
 struct ctune_lval;
@@ -216,6 +220,7 @@ typedef struct ctune_build {
     bool wrapv;             /* -fwrapv: signed overflow wraps */
     bool in_subscript;      /* an index is being read: for the words of a refusal */
     bool no_assume;         /* while trying: new run-time facts are not allowed */
+    bool may_shrink;        /* sizes that nobody gave may become small */
     bool is_trial;          /* what is built is thrown away: every fact is granted */
     const ctune_aff *split; /* a form whose sign must be known to go on; see split.c */
     int n_splits;
@@ -226,8 +231,7 @@ typedef struct ctune_build {
     struct isl_ctx *isl;
     CTUNE_LIST(ctune_var) vars;
     CTUNE_LIST(ctune_param) params;
-    CTUNE_LIST(int)
-    param_of_member; /* [params] 1: read from memory through a pointer or a global */
+    CTUNE_LIST(int) param_of_member; /* [params] CTUNE_PARAM_ flags */
     CTUNE_LIST(ctune_mtensor) tensors;
     CTUNE_LIST(ctune_axis) axes;
     CTUNE_LIST(ctune_div) divs;
@@ -278,6 +282,17 @@ bool ctune_facts_has(ctune_build *b, int n_cons, const ctune_aff *const *cons,
                      const ctune_aff *aff);
 /* In the current domain. */
 bool ctune_facts_require_here(ctune_build *b, const ctune_aff *aff);
+/* Change sizes that the user did not give until the facts and all assumed ones hold at the
+ * representative sizes. false: they cannot; the sizes stay. */
+bool ctune_facts_suit(ctune_build *b, int n, const ctune_aff *const *facts);
+/* Let the representative sizes satisfy the claim, if they can; assume nothing. */
+void ctune_facts_prefer(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                        const ctune_aff *aff);
+/* The condition on parameters that makes the claim true, in C. NULL: none short enough. */
+const char *ctune_facts_text(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                             const ctune_aff *aff);
+/* A guard that the representative sizes break is a refusal. */
+bool ctune_facts_check(ctune_build *b);
 int64_t ctune_build_size(ctune_build *b, int param); /* first representative value */
 
 /* ---- affine.c -------------------------------------------------------------------------------- */
@@ -320,6 +335,8 @@ bool ctune_affine_relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperato
                            CXCursor *left, CXCursor *right);
 /* Parameter for a variable or an invariant expression. -1: refused. */
 int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at);
+/* A parameter at which a loop starts is small where nobody gave its size. */
+void ctune_param_start_low(ctune_build *b, const ctune_poly *first);
 int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64_t size,
                         bool is_memory);
 /* The clauses sizes(...) and assume(...). */

@@ -16,6 +16,7 @@ enum { MAX_STRIDES = CTUNE_MAX_RANK };
 typedef struct shape {
     int n; /* dimensions, outermost first */
     ctune_mono stride[MAX_STRIDES];
+    const ctune_poly *sum[MAX_STRIDES];   /* strides that are sums ((n + 2) * i); NULL: `stride` */
     const ctune_aff *extent[MAX_STRIDES]; /* [0] unused */
 } shape;
 
@@ -130,6 +131,100 @@ static bool find_strides(ctune_build *b, int tensor, shape *s) {
     return true;
 }
 
+static int64_t content_of(const ctune_poly *poly) {
+    int64_t content = 0;
+    for (int i = 0; i < poly->n; i++) {
+        content = gcd(content, poly->mono[i].coef);
+    }
+    return poly->n > 0 && poly->mono[0].coef < 0 ? -content : content;
+}
+
+/* What the counter is multiplied by, as a sum of products of parameters. */
+static const ctune_poly *coefficient(ctune_build *b, const ctune_poly *poly, ctune_atom counter) {
+    const ctune_poly *sum = ctune_poly_const(b->arena, 0);
+    for (int k = 0; k < poly->n; k++) {
+        ctune_mono part;
+        int n_others;
+        bool has = false;
+        for (int d = 0; d < poly->mono[k].degree; d++) {
+            has |= poly->mono[k].atom[d].kind == counter.kind &&
+                   poly->mono[k].atom[d].id == counter.id;
+        }
+        if (has && param_part(&poly->mono[k], &part, &n_others)) {
+            part.coef = poly->mono[k].coef;
+            sum = ctune_poly_add(b->arena, sum, ctune_poly_collect(b->arena, &part, 1));
+        }
+    }
+    return sum;
+}
+
+static bool add_sum(ctune_build *b, shape *s, const ctune_poly *coef) {
+    int64_t content = coef == NULL ? 0 : content_of(coef), value;
+    if (coef == NULL || content == 0 || ctune_poly_is_const(coef, &value)) {
+        return coef != NULL; /* with the stride 1 */
+    }
+    ctune_mono *mono = CTUNE_NEW_ARRAY(b->arena, ctune_mono, coef->n);
+    for (int i = 0; i < coef->n && mono != NULL; i++) {
+        mono[i] = coef->mono[i];
+        mono[i].coef /= content;
+    }
+    const ctune_poly *base = mono == NULL ? NULL : ctune_poly_collect(b->arena, mono, coef->n);
+    for (int i = 0; i < s->n && base != NULL; i++) {
+        if (ctune_poly_is_equal(s->sum[i], base)) {
+            s->stride[i].coef = gcd(s->stride[i].coef, content);
+            return true;
+        }
+    }
+    if (base == NULL || s->n + 1 >= MAX_STRIDES) {
+        return false;
+    }
+    int at = s->n++;
+    for (; at > 0 && ctune_mono_compare(&base->mono[0], &s->sum[at - 1]->mono[0]) < 0; at--) {
+        s->sum[at] = s->sum[at - 1];
+        s->stride[at] = s->stride[at - 1];
+    }
+    s->sum[at] = base;
+    s->stride[at].coef = gcd(content, 0);
+    return true;
+}
+
+/* Distinct factors of the counters as sums, each a multiple of the next; the last is 1. */
+static bool find_sums(ctune_build *b, int tensor, shape *s) {
+    *s = (shape){0};
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        const ctune_poly *poly = acc->idx[0];
+        for (int k = 0; acc->tensor == tensor && k < poly->n; k++) {
+            for (int d = 0; d < poly->mono[k].degree; d++) {
+                ctune_atom atom = poly->mono[k].atom[d];
+                if (atom.kind != CTUNE_TERM_PARAM && !add_sum(b, s, coefficient(b, poly, atom))) {
+                    return false;
+                }
+            }
+        }
+    }
+    if (s->n == 0) {
+        return false;
+    }
+    for (int d = 0; d < s->n; d++) {
+        s->sum[d] = ctune_poly_scale(b->arena, s->sum[d], s->stride[d].coef);
+    }
+    s->sum[s->n++] = ctune_poly_const(b->arena, 1);
+    for (int d = 1; d < s->n; d++) {
+        const ctune_poly *rest = NULL;
+        const ctune_poly *quotient = ctune_poly_divide(b->arena, s->sum[d - 1], s->sum[d], &rest);
+        if (quotient == NULL || rest->n != 0) {
+            return false;
+        }
+        s->extent[d] =
+            ctune_affine_form(b, quotient, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, b->statement);
+        if (s->extent[d] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Split the last dimension by the constant factors of its counters: 100*i + j. false: nothing to
  * split. */
 static bool split_constants(ctune_build *b, int tensor, shape *s) {
@@ -223,7 +318,25 @@ static bool spread_constant(ctune_build *b, const shape *s, int64_t value, const
     return true;
 }
 
+/* Strides that are sums: divide by one after the other. */
+static bool split_sums(ctune_build *b, const shape *s, const ctune_poly *poly, final_index *out) {
+    for (int d = 0; d < s->n; d++) {
+        const ctune_poly *idx = poly;
+        if (d + 1 < s->n) {
+            idx = ctune_poly_divide(b->arena, poly, s->sum[d], &poly);
+        }
+        out->idx[d] = ctune_poly_to_aff(b->arena, idx);
+        if (out->idx[d] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool split_index(ctune_build *b, const shape *s, const ctune_poly *poly, final_index *out) {
+    if (s->sum[0] != NULL) {
+        return split_sums(b, s, poly, out);
+    }
     const ctune_poly *idx[MAX_STRIDES];
     for (int d = 0; d < s->n; d++) {
         idx[d] = ctune_poly_const(b->arena, 0);
@@ -348,12 +461,61 @@ static bool refuse_subscript(ctune_build *b, int tensor, const char *words) {
     return false;
 }
 
+/* The row that an index leaves, with the clause that would say that it does not. */
+static bool refuse_row(ctune_build *b, int tensor, const shape *s) {
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        final_index f;
+        if (acc->tensor != tensor || !split_index(b, s, acc->idx[0], &f)) {
+            continue;
+        }
+        for (int d = s->n - 1; d > 0; d--) {
+            const ctune_aff *above = room(b, s->extent[d], f.idx[d]);
+            if (!settle_row(b, acc, s, d, &f)) {
+                bool is_low = !ctune_facts_has(b, acc->n_cons, acc->cons, f.idx[d]);
+                const char *needs =
+                    ctune_facts_text(b, acc->n_cons, acc->cons, is_low ? f.idx[d] : above);
+                return ctune_build_refuse_at(
+                    b, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, acc->offset,
+                    "the subscripts of '%s' may leave the row that they index%s%s",
+                    b->tensors.at[tensor].t.name, needs != NULL ? "; rows need " : "",
+                    needs != NULL ? needs : "");
+            }
+        }
+    }
+    return refuse_subscript(b, tensor, "may leave the row that they index");
+}
+
+/* Without new facts, or with them; a shape that does not fit leaves none behind. */
+static bool fits(ctune_build *b, int tensor, const shape *s, final_index *finals,
+                 bool makes_facts) {
+    bool kept = b->no_assume;
+    int n_assumes = b->assumes.n;
+    b->no_assume = kept || !makes_facts;
+    bool ok = try_shape(b, tensor, s, finals);
+    b->no_assume = kept;
+    if (!ok) {
+        b->assumes.n = n_assumes;
+    }
+    return ok;
+}
+
 static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
-    shape s = {0}, fine;
+    shape s = {0}, fine, sums;
     bool affine = is_affine(b, tensor), kept = b->no_assume;
-    if (!find_strides(b, tensor, &s)) {
-        return affine ? keep_dimensions(b, tensor, finals)
-                      : refuse_subscript(b, tensor, "are neither affine nor rows of one array");
+    bool has_strides = find_strides(b, tensor, &s);
+    ctune_why why = b->why;
+    bool has_sums = !affine && find_sums(b, tensor, &sums);
+    b->why = why;
+    if (!has_strides && has_sums &&
+        (fits(b, tensor, &sums, finals, false) || fits(b, tensor, &sums, finals, true))) {
+        set_shape(b, tensor, &sums);
+        return true;
+    }
+    if (!has_strides) {
+        return affine     ? keep_dimensions(b, tensor, finals)
+               : has_sums ? refuse_row(b, tensor, &sums)
+                          : refuse_subscript(b, tensor, "are neither affine nor rows of one array");
     }
     fine = s;
     b->no_assume = true;
@@ -369,13 +531,15 @@ static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
     if (!done && !find_extents(b, &s, b->statement)) {
         return false;
     }
-    if (!done) { /* first without new facts, then with them */
-        b->no_assume = true;
-        done = try_shape(b, tensor, &s, finals);
-        b->no_assume = kept;
+    done = done || fits(b, tensor, &s, finals, false);
+    for (int pass = 0; pass < 2 && !done && has_sums; pass++) {
+        if (fits(b, tensor, &sums, finals, pass == 1)) {
+            s = sums;
+            done = true;
+        }
     }
-    if (!done && !try_shape(b, tensor, &s, finals)) {
-        return refuse_subscript(b, tensor, "may leave the row that they index");
+    if (!done && !fits(b, tensor, &s, finals, true)) {
+        return refuse_row(b, tensor, has_sums ? &sums : &s);
     }
     set_shape(b, tensor, &s);
     return true;
@@ -446,6 +610,22 @@ static bool start_at_zero(ctune_build *b, int tensor, final_index *finals) {
     return true;
 }
 
+/* Sizes that nobody gave stay inside of declared arrays. */
+static void prefer_extents(ctune_build *b, int tensor, const final_index *finals) {
+    const ctune_mtensor *m = &b->tensors.at[tensor];
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        for (int d = 0; acc->tensor == tensor && d < m->t.rank; d++) {
+            bool is_declared = m->t.extent[d] != NULL && ctune_aff_is_const(m->t.extent[d]) &&
+                               (d > 0 || m->is_array_object);
+            if (is_declared) {
+                ctune_facts_prefer(b, acc->n_cons, acc->cons,
+                                   room(b, m->t.extent[d], finals[i].idx[d]));
+            }
+        }
+    }
+}
+
 /* A parameter's outermost extent is only a comment in C: keep it when the loops stay inside. */
 static void check_extent(ctune_build *b, int tensor, const final_index *finals) {
     ctune_mtensor *m = &b->tensors.at[tensor];
@@ -509,6 +689,7 @@ bool ctune_delinearise(ctune_build *b) {
             return false;
         }
         check_extent(b, t, finals);
+        prefer_extents(b, t, finals);
     }
     return fill_slots(b, finals);
 }

@@ -173,6 +173,9 @@ static bool read_start(ctune_build *b, header *h) {
                                   "'%s' starts a loop whose step is not 1",
                                   ctune_build_text(b, h->init));
     }
+    if (h->lo.n == 1) {
+        ctune_param_start_low(b, h->lo.value[0].poly);
+    }
     for (int i = 0; i < h->lo.n; i++) {
         ctune_int lo = ctune_affine_cast(b, h->lo.value[i], h->type, h->init);
         lo = ctune_affine_settle(b, lo, h->init);

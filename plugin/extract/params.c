@@ -58,7 +58,10 @@ int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64
         return -1;
     }
     *slot = param;
-    *memory = is_memory;
+    *memory = is_memory ? CTUNE_PARAM_MEMORY : 0;
+    if (param.n_sizes > 0) {
+        *memory |= CTUNE_PARAM_FIXED;
+    }
     return b->params.n - 1;
 }
 
@@ -78,6 +81,16 @@ int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at) {
     bool is_memory = !var->is_automatic || var->is_address_taken;
     var->param = ctune_param_of_text(b, var->name, ctune_cx_type(var->type), 0, is_memory);
     return var->param;
+}
+
+void ctune_param_start_low(ctune_build *b, const ctune_poly *first) {
+    bool is_param = first != NULL && first->n == 1 && first->mono[0].degree == 1 &&
+                    first->mono[0].coef == 1 && ctune_mono_is_params(&first->mono[0]);
+    ctune_param *param = is_param ? &b->params.at[first->mono[0].atom[0].id] : NULL;
+    if (param != NULL && param->n_sizes == 0) {
+        param->n_sizes = 1;
+        param->sizes[0] = 0;
+    }
 }
 
 /* ---- assume(...) ----------------------------------------------------------------------------- */

@@ -50,6 +50,11 @@ bool ctune_poly_has_axis(const ctune_poly *x, int axis);          /* this axis; 
 /* Replace every occurrence of the atom by `by`. */
 const ctune_poly *ctune_poly_subst(ctune_arena *a, const ctune_poly *x, ctune_term_kind kind,
                                    int id, const ctune_poly *by);
+/* x = quotient * by + rest, by leading monomials; rest has no monomial that by's leading one
+ * divides.
+ */
+const ctune_poly *ctune_poly_divide(ctune_arena *a, const ctune_poly *x, const ctune_poly *by,
+                                    const ctune_poly **rest);
 /* Build from n monomials in any order; like terms are summed. */
 const ctune_poly *ctune_poly_collect(ctune_arena *a, const ctune_mono *mono, int n);
 

@@ -152,6 +152,24 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) { if (m > 3) a[i] = 1; else a[i] = b[i]; }"},
     {"", "for (int i = 0; i < n; i++) { if (i > 2 && b[i] > 0) a[i] = b[i - 3]; else a[i] = 9; }"},
     {"", "for (int i = 0; i < n; i++) a[i] = i > 0 && b[i - 1] > 0 ? b[i - 1] : 1;"},
+    /* strides that are sums */
+    {"", "for (int i = 1; i <= n; i++) for (int j = 1; j <= m; j++) a[i * (m + 2) + j] = b[i * (m "
+         "+ 2) + "
+         "j - 1] + b[(i + 1) * (m + 2) + j];"},
+    {"", "for (int j = 1; j <= n; j++) for (int i = 1; i <= n; i++) a[i + (n + 2) * j] = a[i - 1 + "
+         "(n + 2) "
+         "* j] + a[i + (n + 2) * (j - 1)];"},
+    {"", "for (int q = 2; q <= m; q++) for (int j = 1; j <= n; j++) a[(n + 4) * (q - (2 - 2)) + j "
+         "- (1 - "
+         "2)] = 2 * b[(n + 4) * (q - (2 - 2)) + j - (1 - 2)];"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int q = 0; q < 3; q++) a[(i "
+         "* (m + "
+         "1) + j) * 3 + q] = b[q * (m + 1) + j];"},
+    {"",
+     "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i * (2 * m + 3) + 2 * j] = b[j];"},
+    {"", "for (int i = 0; i < n; i++) a[i * (n + 1)] = b[i];"},
+    {"",
+     "for (int i = 2; i <= n; i++) for (int j = 1; j <= 3; j++) a[i * m + j] = b[i * m + j] * 2;"},
     /* chains */
     {"", "for (int i = 0; i < n; i++) a[i] = k[i] = b[i] / 2;"},
     {"double s, t;", "for (int i = 0; i < n; i++) { s = t = b[i]; a[i] = s + t; }"},
