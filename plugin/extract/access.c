@@ -154,19 +154,20 @@ static bool decay(ctune_build *b, ctune_lval *lval) {
     return lval->pending != NULL;
 }
 
-/* Dimensions before a pointer that is itself read from memory must be constants: they become text.
- */
+/* Dimensions before a pointer that is itself read from memory must stay: they become text. */
 static bool freeze_dims(ctune_build *b, ctune_lval *lval, CXCursor at) {
+    if (lval->n_dims > 0 && ctune_hoist_text(b, lval) == NULL) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_POINTER_TO_POINTER, at,
+                                  "the pointer '%s' is read from an array",
+                                  ctune_build_text(b, at));
+    }
     for (int i = 0; i < lval->n_steps; i++) {
-        ctune_step *step = &lval->steps[i];
-        int64_t value;
-        if (step->text == NULL && !ctune_poly_is_const(lval->idx[step->dim], &value)) {
-            return ctune_build_refuse(b, CTUNE_REFUSE_POINTER_TO_POINTER, at,
-                                      "the pointer '%s' is read from an array",
-                                      ctune_build_text(b, at));
-        }
-        if (step->text == NULL) {
-            step->text = ctune_arena_printf(b->arena, "[%lld]", (long long)value);
+        ctune_lval one = *lval;
+        if (lval->steps[i].text == NULL) { /* one step's text is what it adds to the root's name */
+            one.steps[0] = lval->steps[i];
+            one.n_steps = 1;
+            const char *text = ctune_hoist_text(b, &one);
+            lval->steps[i].text = text == NULL ? "" : text + strlen(lval->root->name);
         }
     }
     lval->n_dims = 0;
@@ -551,13 +552,17 @@ static void fill_tensor(ctune_build *b, ctune_mtensor *m, const ctune_lval *lval
     m->offset = ctune_cx_begin(at);
 }
 
+const char *ctune_lval_key(ctune_build *b, const ctune_lval *lval) {
+    return ctune_arena_printf(b->arena, "%d|%s", (int)(lval->root - b->vars.at),
+                              ctune_lval_text(b, lval, false));
+}
+
 int ctune_tensor_of_lval(ctune_build *b, const ctune_lval *lval, CXCursor at) {
     CXType element = innermost(lval->type);
     if (!ctune_type_check(b, element, at) || !ctune_type_check(b, lval->type, at)) {
         return -1;
     }
-    const char *key = ctune_arena_printf(b->arena, "%d|%s", (int)(lval->root - b->vars.at),
-                                         ctune_lval_text(b, lval, false));
+    const char *key = ctune_lval_key(b, lval);
     for (int i = 0; i < b->tensors.n && key != NULL; i++) {
         if (strcmp(b->tensors.at[i].key, key) == 0) {
             return i;

@@ -166,6 +166,9 @@ static ctune_int get_variable(ctune_build *b, CXCursor cursor) {
     if (var == NULL || type >= CTUNE_F16) {
         return not_affine(b, cursor);
     }
+    if (ctune_hoist_constant(b, var, &value)) {
+        return of_const(b, value, type);
+    }
     const ctune_aff *kept = b->split;
     b->split = NULL;
     ctune_int known = ctune_index_get(b, var, cursor);
@@ -196,6 +199,12 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
         return NONE;
     }
     ctune_type type = ctune_cx_type(lval.type);
+    if (lval.n_dims > 0 && type < CTUNE_F16 && ctune_type_check(b, lval.type, cursor)) {
+        int load = ctune_hoist_load(b, &lval, type);
+        if (load >= 0) {
+            return (ctune_int){ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, load), type, true};
+        }
+    }
     if (lval.n_dims > 0 || type >= CTUNE_F16 || !ctune_type_check(b, lval.type, cursor)) {
         ctune_build_refuse(
             b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_INDIRECT : CTUNE_REFUSE_BOUND_READS_ARRAY,

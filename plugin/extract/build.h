@@ -70,11 +70,13 @@ typedef struct ctune_var {
     bool is_parameter;     /* of the function */
     bool is_inside;        /* declared in the region */
     bool is_address_taken; /* anywhere in the function */
-    bool is_changed;       /* written in the function outside its initialiser */
-    bool is_used_affinely; /* in a bound, subscript or condition */
-    bool is_live_after;    /* may be read after the region (conservative) */
-    bool is_private;       /* OpenMP: the variable outside keeps its value */
-    int n_writes;          /* in the region, without its initialiser */
+    bool is_scanned;
+    bool is_stored_through; /* the region stores to an element that is reached from it */
+    bool is_changed;        /* written in the function outside its initialiser */
+    bool is_used_affinely;  /* in a bound, subscript or condition */
+    bool is_live_after;     /* may be read after the region (conservative) */
+    bool is_private;        /* OpenMP: the variable outside keeps its value */
+    int n_writes;           /* in the region, without its initialiser */
     /* while walking: */
     const ctune_poly *value; /* what it stands for here; NULL: not known, or several choices */
     int n_choices;
@@ -208,6 +210,12 @@ typedef struct ctune_rest {
     ctune_kids list;
 } ctune_rest;
 
+/* A parameter that is an element of an array. */
+typedef struct ctune_hoisted {
+    int param;
+    const char *key; /* of the array, as tensors have it */
+} ctune_hoisted;
+
 typedef struct ctune_build {
     ctune_ctx *ctx;
     ctune_arena *arena; /* the region's */
@@ -224,6 +232,7 @@ typedef struct ctune_build {
     bool is_trial;          /* what is built is thrown away: every fact is granted */
     const ctune_aff *split; /* a form whose sign must be known to go on; see split.c */
     int n_splits;
+    CTUNE_LIST(ctune_hoisted) hoisted;
     CTUNE_LIST(CXCursor) steps; /* k++ in a subscript of the statement at hand */
     CTUNE_LIST(ctune_rest) rests;
     bool in_tail; /* the statement at hand is the last of the loop's body */
@@ -351,6 +360,7 @@ const char *ctune_lval_text(ctune_build *b, const ctune_lval *lval, bool is_zero
 /* Record a use; slot is filled at the end. -1: refused; else the id in b->accs. */
 int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, ctune_access *slot);
 int ctune_tensor_of_lval(ctune_build *b, const ctune_lval *lval, CXCursor at);
+const char *ctune_lval_key(ctune_build *b, const ctune_lval *lval); /* of its tensor */
 int ctune_tensor_new(ctune_build *b, const char *key, const char *name, ctune_type type);
 /* Is this element expression read through the same access? Ids in b->accs. */
 bool ctune_access_is_equal(const ctune_build *b, int x, int y);
@@ -377,6 +387,17 @@ bool ctune_statement_build(ctune_build *b, CXCursor cursor);
 ctune_mnode *ctune_mnode_new(ctune_build *b, ctune_mkind kind);
 bool ctune_mnode_add(ctune_build *b, ctune_mnode *parent, ctune_mnode *kid);
 bool ctune_domain_push(ctune_build *b, int n, const ctune_aff *const *cons);
+
+/* ---- hoist.c --------------------------------------------------------------------------------- */
+/* The lvalue in C with its indices; NULL: a counter is in one. */
+const char *ctune_hoist_text(ctune_build *b, const ctune_lval *lval);
+/* Parameter for an element that the region only reads. -1: its index changes. */
+int ctune_hoist_load(ctune_build *b, const ctune_lval *lval, ctune_type type);
+bool ctune_hoist_is_hoisted(const ctune_build *b, int param);
+bool ctune_hoist_check(ctune_build *b);
+bool ctune_hoist_constant(ctune_build *b, const ctune_var *var, int64_t *out);
+/* Parameter that is 1 where a pointer is not NULL, for `p`, `p != NULL`, `p == NULL`. -1: none. */
+int ctune_hoist_null(ctune_build *b, CXCursor cond, bool *is_negated);
 
 /* ---- openmp.c -------------------------------------------------------------------------------- */
 bool ctune_openmp_apply(ctune_build *b); /* private variables; after the scan */

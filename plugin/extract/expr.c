@@ -209,6 +209,10 @@ static ctune_expr *get_variable(ctune_build *b, CXCursor cursor) {
                            "'%s' is read in the region after its loop", var->name);
         return NULL;
     }
+    int64_t constant;
+    if (ctune_hoist_constant(b, var, &constant)) {
+        return ctune_expr_int(b, type, constant);
+    }
     bool is_param =
         type < CTUNE_F16 && var->n_writes == 0 && !var->is_inside && var->is_used_affinely;
     if (is_param) {
@@ -423,6 +427,14 @@ ctune_expr *ctune_expr_get(ctune_build *b, CXCursor cursor) {
 }
 
 ctune_expr *ctune_expr_condition(ctune_build *b, CXCursor cursor) {
+    bool is_negated;
+    int pointer = ctune_hoist_null(b, cursor, &is_negated);
+    if (pointer >= 0) {
+        ctune_expr *is_set =
+            get_affine_value(b, ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, pointer), CTUNE_I32);
+        return ctune_expr_new(b, is_negated ? CTUNE_OP_EQ : CTUNE_OP_NE, CTUNE_I32, 2, is_set,
+                              ctune_expr_int(b, CTUNE_I32, 0));
+    }
     ctune_expr *e = ctune_expr_get(b, cursor);
     if (e == NULL || (e->op >= CTUNE_OP_LT && e->op <= CTUNE_OP_LNOT)) {
         return e;

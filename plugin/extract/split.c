@@ -154,6 +154,14 @@ static ctune_answer decide(ctune_build *b, CXCursor cond) {
         return decide_logic(b, kids, op == CXBinaryOperator_LAnd || op == CXBinaryOperator_And);
     }
     CXCursor left, right;
+    bool is_negated;
+    int pointer = ctune_hoist_null(b, cond, &is_negated);
+    if (pointer >= 0) {
+        const ctune_aff *is_set = ctune_aff_add_const(
+            b->arena, ctune_aff_term(b->arena, CTUNE_TERM_PARAM, pointer, 1), -1);
+        ctune_answer answer = is_set == NULL ? CTUNE_OPAQUE : ctune_split_answer(b, is_set);
+        return is_negated ? opposite(answer) : answer;
+    }
     bool is_relation = ctune_affine_relation(b, cond, &op, &left, &right);
     if (!is_relation && ctune_cx_type(clang_getCursorType(cond)) >= CTUNE_F16) {
         return CTUNE_OPAQUE;

@@ -94,6 +94,24 @@ static CXCursor own_variable(ctune_build *b, CXCursor lvalue) {
     }
 }
 
+/* The variable at which a stored element's path begins: a of a[i], s of s->p[i].x. */
+static CXCursor stored_root(ctune_build *b, CXCursor lvalue) {
+    for (int i = 0; i < 100; i++) {
+        lvalue = ctune_cx_strip(b->arena, lvalue);
+        if (ctune_cx_kind(lvalue) == CXCursor_DeclRefExpr) {
+            CXCursor decl = clang_getCursorReferenced(lvalue);
+            return is_variable(decl) ? clang_getCanonicalCursor(decl) : clang_getNullCursor();
+        }
+        ctune_kids kids = ctune_cx_exprs(b->arena, lvalue);
+        int p = kids.n == 2 && !ctune_cx_is_pointer(clang_getCursorType(kids.at[0])) ? 1 : 0;
+        if (kids.n == 0) {
+            return clang_getNullCursor();
+        }
+        lvalue = kids.at[p];
+    }
+    return clang_getNullCursor();
+}
+
 static bool is_write(CXCursor cursor) {
     enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(cursor);
     enum CXUnaryOperatorKind unary = clang_getCursorUnaryOperatorKind(cursor);
@@ -183,12 +201,23 @@ static bool scan_region(scan *s, CXCursor cursor, bool is_affine, int depth) {
             }
             var->n_writes++;
         }
+        CXCursor root = kids.n > 0 ? stored_root(b, kids.at[0]) : clang_getNullCursor();
+        if (clang_Cursor_isNull(decl) && !clang_Cursor_isNull(root)) {
+            ctune_var *var = add_var(b, root);
+            if (var == NULL) {
+                return false;
+            }
+            var->is_stored_through = true;
+        }
     }
     CXCursor decl =
         ctune_cx_kind(cursor) == CXCursor_DeclRefExpr ? clang_getCursorReferenced(cursor) : cursor;
     if (is_variable(decl)) {
-        bool is_new = ctune_vars_find(b, decl) == NULL;
         ctune_var *var = add_var(b, decl);
+        bool is_new = var != NULL && !var->is_scanned;
+        if (var != NULL) {
+            var->is_scanned = true;
+        }
         if (var == NULL || (is_new && !scan_declaration(s, var))) {
             return false;
         }

@@ -92,7 +92,7 @@ static const extract_case handled[] = {
      {"-i + 6 >= 0"}},
     {"const local",
      "void f(float *a) { const int n = 7; TUNE; for (int i = 0; i < n; i++) a[i] = 1; }",
-     {"param n i32"}},
+     {"-i + 6"}},
     {"two nests",
      F("{ for (int i = 0; i < n; i++) a[i] = 1; for (int i = 0; i < m; i++) b[i] = a[i]; }"),
      {"axis i_2 i32"}},
