@@ -211,7 +211,7 @@ static bool load_pointer(ctune_build *b, ctune_lval *lval, CXCursor at) {
 }
 
 /* [] or *: the pending offset becomes a dimension. */
-static bool consume(ctune_build *b, ctune_lval *lval, CXCursor at) {
+bool ctune_lval_consume(ctune_build *b, ctune_lval *lval, CXCursor at) {
     int64_t zero;
     if (lval->is_address) {
         if (!ctune_poly_is_const(lval->pending, &zero) || zero != 0) {
@@ -364,15 +364,25 @@ bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out) {
         }
     } /* fall through */
     case CXCursor_DeclRefExpr:
+        if (ctune_inline_is_bound(b, clang_getCursorReferenced(cursor))) {
+            return ctune_inline_pointer(b, clang_getCursorReferenced(cursor), out) ||
+                   ctune_build_refuse(b, CTUNE_REFUSE_POINTER_EXPRESSION, cursor,
+                                      "'%s' is no fixed pointer", ctune_build_text(b, cursor));
+        } /* fall through */
     case CXCursor_MemberRefExpr:
     case CXCursor_ArraySubscriptExpr:
         if (!ctune_lval_get(b, cursor, out)) {
             return false;
         }
         return ctune_cx_is_array(out->type) ? decay(b, out) : load_pointer(b, out, cursor);
-    case CXCursor_CallExpr:
+    case CXCursor_CallExpr: {
+        CXCursor definition = ctune_inline_definition(cursor);
+        if (!clang_Cursor_isNull(definition)) {
+            return ctune_inline_call_pointer(b, cursor, definition, out);
+        }
         return ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "'%s' returns a pointer",
                                   ctune_cx_name(b->arena, cursor));
+    }
     case CXCursor_StmtExpr:
         return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT_EXPRESSION, cursor,
                                   "statement expression");
@@ -392,6 +402,9 @@ static bool lval_variable(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     if (var == NULL) {
         return ctune_build_refuse(b, CTUNE_REFUSE_EXPRESSION, cursor, "'%s' is no variable",
                                   ctune_build_text(b, cursor));
+    }
+    if (!ctune_inline_sees(b, var, cursor)) {
+        return false;
     }
     memset(out, 0, sizeof *out);
     out->root = var;
@@ -426,7 +439,7 @@ static bool lval_member(ctune_build *b, CXCursor cursor, ctune_lval *out) {
         if (is_plain) {
             out->is_pending = false;
             sign = "->";
-        } else if (!consume(b, out, cursor)) {
+        } else if (!ctune_lval_consume(b, out, cursor)) {
             return false;
         }
     } else if (!ctune_lval_get(b, kids.at[0], out)) {
@@ -452,7 +465,7 @@ static bool lval_subscript(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     }
     int p = ctune_cx_is_pointer(clang_getCursorType(kids.at[0])) ? 0 : 1;
     return ctune_lval_pointer(b, kids.at[p], out) && add_offset(b, out, kids.at[1 - p], 1) &&
-           consume(b, out, cursor);
+           ctune_lval_consume(b, out, cursor);
 }
 
 bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out) {
@@ -467,7 +480,7 @@ bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out) {
         return lval_subscript(b, cursor, out);
     case CXCursor_UnaryOperator:
         if (clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Deref && kids.n == 1) {
-            return ctune_lval_pointer(b, kids.at[0], out) && consume(b, out, cursor);
+            return ctune_lval_pointer(b, kids.at[0], out) && ctune_lval_consume(b, out, cursor);
         }
         if (clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Real ||
             clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Imag) {

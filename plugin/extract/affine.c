@@ -161,9 +161,13 @@ static ctune_int get_variable(ctune_build *b, CXCursor cursor) {
         value = clang_getEnumConstantDeclValue(decl);
         return of_const(b, value, ctune_cx_type(clang_getCursorType(cursor)));
     }
+    if (ctune_inline_is_bound(b, decl)) {
+        ctune_int bound = ctune_inline_affine(b, decl);
+        return bound.poly != NULL ? bound : not_affine(b, cursor);
+    }
     ctune_var *var = ctune_vars_find(b, decl);
     ctune_type type = var != NULL ? ctune_cx_type(var->type) : CTUNE_N_TYPES;
-    if (var == NULL || type >= CTUNE_F16) {
+    if (var == NULL || type >= CTUNE_F16 || !ctune_inline_sees(b, var, cursor)) {
         return not_affine(b, cursor);
     }
     if (ctune_hoist_constant(b, var, &value)) {
@@ -460,10 +464,16 @@ ctune_int ctune_affine_get(ctune_build *b, CXCursor cursor) {
     case CXCursor_UnexposedExpr:
     case CXCursor_CStyleCastExpr:
         return get_wrapped(b, cursor);
-    case CXCursor_CallExpr:
+    case CXCursor_CallExpr: {
+        CXCursor definition = ctune_inline_definition(cursor);
+        if (!clang_Cursor_isNull(definition)) {
+            ctune_int result = ctune_inline_call_affine(b, cursor, definition);
+            return result.poly != NULL ? result : not_affine(b, cursor);
+        }
         ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "'%s' is called in a bound or subscript",
                            ctune_cx_name(b->arena, cursor));
         return NONE;
+    }
     default:
         return not_affine(b, cursor);
     }

@@ -29,6 +29,7 @@ ctune_mnode *ctune_stage_new(ctune_build *b, CXCursor at, ctune_access *slot, in
     stage->s.update = update;
     stage->s.calc = calc;
     stage->s.rhs = rhs;
+    at = b->frame != NULL ? b->call : at;
     stage->offset = ctune_cx_begin(at);
     ctune_source_place(b->source, ctune_cx_begin(at), &stage->s.line, &stage->s.col);
     stage->s.text = ctune_source_line(b->source, b->arena, ctune_cx_begin(at), ctune_cx_end(at));
@@ -322,6 +323,9 @@ static bool build_assign(ctune_build *b, CXCursor cursor) {
     if (kids.n != 2) {
         return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "no assignment");
     }
+    if (clang_getCanonicalType(clang_getCursorType(cursor)).kind == CXType_Record) {
+        return ctune_copy_struct(b, cursor, kids.at[0], kids.at[1]);
+    }
     if (!get_target(b, kids.at[0], &t)) {
         return false;
     }
@@ -387,6 +391,15 @@ static bool build_expression(ctune_build *b, CXCursor cursor) {
     }
     if (!ctune_cx_has_effect(b->arena, cursor)) {
         return true; /* (void)x; */
+    }
+    if (ctune_cx_kind(cursor) == CXCursor_CallExpr && ctune_copy_is_row(b, cursor)) {
+        return ctune_copy_row(b, cursor);
+    }
+    CXCursor definition = ctune_cx_kind(cursor) == CXCursor_CallExpr
+                              ? ctune_inline_definition(cursor)
+                              : clang_getNullCursor();
+    if (!clang_Cursor_isNull(definition)) {
+        return ctune_inline_statement(b, cursor, definition);
     }
     if (ctune_cx_kind(cursor) == CXCursor_CallExpr) {
         return ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "call of '%s'",

@@ -210,6 +210,8 @@ typedef struct ctune_rest {
     ctune_kids list;
 } ctune_rest;
 
+typedef struct ctune_frame ctune_frame; /* of a call whose body stands for it: inline.c */
+
 /* A parameter that is an element of an array. */
 typedef struct ctune_hoisted {
     int param;
@@ -232,6 +234,8 @@ typedef struct ctune_build {
     bool is_trial;          /* what is built is thrown away: every fact is granted */
     const ctune_aff *split; /* a form whose sign must be known to go on; see split.c */
     int n_splits;
+    ctune_frame *frame; /* NULL: in the region's own text */
+    CXCursor call;      /* in the region, when there is a frame */
     CTUNE_LIST(ctune_hoisted) hoisted;
     CTUNE_LIST(CXCursor) steps; /* k++ in a subscript of the statement at hand */
     CTUNE_LIST(ctune_rest) rests;
@@ -355,6 +359,8 @@ bool ctune_clauses_check(ctune_build *b);
 /* ---- access.c -------------------------------------------------------------------------------- */
 bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out);
 bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out);
+/* A pending pointer becomes the element at which it points. */
+bool ctune_lval_consume(ctune_build *b, ctune_lval *lval, CXCursor at);
 /* Source text with `dim` for each dimension ("[$0]" or "[0]"). */
 const char *ctune_lval_text(ctune_build *b, const ctune_lval *lval, bool is_zero);
 /* Record a use; slot is filled at the end. -1: refused; else the id in b->accs. */
@@ -398,6 +404,28 @@ bool ctune_hoist_check(ctune_build *b);
 bool ctune_hoist_constant(ctune_build *b, const ctune_var *var, int64_t *out);
 /* Parameter that is 1 where a pointer is not NULL, for `p`, `p != NULL`, `p == NULL`. -1: none. */
 int ctune_hoist_null(ctune_build *b, CXCursor cond, bool *is_negated);
+
+/* ---- inline.c -------------------------------------------------------------------------------- */
+/* The file's own static or inline function that the call names; null cursor: another. */
+CXCursor ctune_inline_definition(CXCursor call);
+/* The value of a call. NULL, NULL poly, false: refused. */
+ctune_expr *ctune_inline_call(ctune_build *b, CXCursor call, CXCursor definition);
+ctune_int ctune_inline_call_affine(ctune_build *b, CXCursor call, CXCursor definition);
+bool ctune_inline_call_pointer(ctune_build *b, CXCursor call, CXCursor definition,
+                               ctune_lval *pointer);
+bool ctune_inline_statement(ctune_build *b, CXCursor call, CXCursor definition);
+/* Parameters and locals of the function that is being read. */
+bool ctune_inline_is_bound(const ctune_build *b, CXCursor decl);
+ctune_expr *ctune_inline_value(ctune_build *b, CXCursor decl);
+ctune_int ctune_inline_affine(ctune_build *b, CXCursor decl);
+bool ctune_inline_pointer(ctune_build *b, CXCursor decl, ctune_lval *out);
+/* Does the variable's name mean the same at the region? */
+bool ctune_inline_sees(ctune_build *b, const ctune_var *var, CXCursor at);
+
+/* ---- copy.c ---------------------------------------------------------------------------------- */
+bool ctune_copy_is_row(ctune_build *b, CXCursor call); /* memcpy or memset? */
+bool ctune_copy_row(ctune_build *b, CXCursor call);
+bool ctune_copy_struct(ctune_build *b, CXCursor at, CXCursor to, CXCursor from);
 
 /* ---- openmp.c -------------------------------------------------------------------------------- */
 bool ctune_openmp_apply(ctune_build *b); /* private variables; after the scan */

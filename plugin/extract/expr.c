@@ -86,6 +86,9 @@ static ctune_expr *no(ctune_build *b, ctune_refusal refusal, CXCursor at, const 
 /* The literal as written at the cursor; NULL when it comes from a macro. */
 static const char *literal_text(ctune_build *b, CXCursor cursor) {
     size_t at = ctune_cx_begin(cursor), n = b->source->n_clean;
+    if (!ctune_cx_is_same_file(cursor, b->function)) {
+        return NULL; /* of a function in a header */
+    }
     const char *t = b->source->clean;
     if (at >= n || !((t[at] >= '0' && t[at] <= '9') || t[at] == '.')) {
         return NULL;
@@ -182,9 +185,15 @@ static ctune_expr *get_variable(ctune_build *b, CXCursor cursor) {
         return ctune_expr_int(b, ctune_cx_type(clang_getCursorType(cursor)),
                               clang_getEnumConstantDeclValue(decl));
     }
+    if (ctune_inline_is_bound(b, decl)) {
+        return ctune_inline_value(b, decl);
+    }
     ctune_var *var = ctune_vars_find(b, decl);
     if (var == NULL) {
         return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "not a variable");
+    }
+    if (!ctune_inline_sees(b, var, cursor)) {
+        return NULL;
     }
     ctune_type type = ctune_cx_type(var->type);
     if (var->is_counter && var->value != NULL) {
@@ -305,6 +314,10 @@ static ctune_expr *get_call(ctune_build *b, CXCursor cursor, ctune_type type) {
     ctune_expr *infinity = get_infinity(b, name, type);
     if (infinity != NULL) {
         return infinity;
+    }
+    CXCursor definition = ctune_inline_definition(cursor);
+    if (!clang_Cursor_isNull(definition)) {
+        return ctune_inline_call(b, cursor, definition);
     }
     const char *plain = strncmp(name, "__builtin_", 10) == 0 ? name + 10 : name;
     ctune_type of;

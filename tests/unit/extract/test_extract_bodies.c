@@ -51,6 +51,21 @@ static const extract_case handled[] = {
     {"affine if, two", F("if (i > 3 && i < m) a[i] = 1;"), {"if: i - 4 >= 0, -i + m - 1 >= 0"}},
     {"equality", F("if (i == m) a[i] = 1;"), {"if: "}},
     {"inequality", F("if (i != m) a[i] = 1;"), {"if: -i + m - 1 >= 0", "if: i - m - 1 >= 0"}},
+    {"own fmaxf",
+     "static float fmaxf(float x, float y) { return x > y ? x : y; } void f(int n, float *a) { "
+     "TUNE; for "
+     "(int i = 0; i < n; i++) a[i] = fmaxf(a[i], 0); }",
+     {"a[i] max= (f32) 0"}},
+    {"global in a function",
+     "static float s = 2; static float g(float x) { return x + s; } void f(int n, float *a) { "
+     "TUNE; for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
+     {"a[i] += s"}},
+    {"product of a function",
+     "static float g(float x) { return x * x; } void f(int n, float *a, float *b) { TUNE; for (int "
+     "i = 0; "
+     "i < n; i++) a[i] = b[i] + g(a[i]); }",
+     {"b[i] + (f32) (a[i] * a[i])"}},
     {"data if", F("if (a[i] > 0) b[i] = a[i];"), {"when a[i] > (f32) 0"}},
     {"data else", F("if (a[i] > 0) b[i] = 1; else b[i] = 2;"), {"when !(a[i] > (f32) 0)"}},
     {"condition is changed",
@@ -142,13 +157,39 @@ static const extract_case refused[] = {
      "float g(float); void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) a[i] = g(a[i]); "
      "}",
      {"[call]", "'g'"}},
-    {"static inline",
-     "static inline float g(float x) { return x; } void f(int n, float *a) { TUNE; for (int i = 0; "
-     "i < n; i++) a[i] = g(a[i]); }",
+    {"recursion",
+     "static float g(float x) { return x > 1 ? g(x / 2) : x; } void f(int n, float *a) { TUNE; for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
      {"[call]", "'g'"}},
-    {"own fmaxf",
-     "static float fmaxf(float x, float y) { return x; } void f(int n, float *a) { TUNE; for (int "
-     "i = 0; i < n; i++) a[i] = fmaxf(a[i], 0); }",
+    {"own function with an effect",
+     "static float q; static float g(float x) { q = x; return x; } void f(int n, float *a) { TUNE; "
+     "for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
+     {"[call]"}},
+    {"own function with a loop",
+     "static float g(float x) { while (x > 1) x /= 2; return x; } void f(int n, float *a) { TUNE; "
+     "for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
+     {"[call]"}},
+    {"function that others may replace",
+     "float g(float x) { return x; } void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) "
+     "a[i] = "
+     "g(a[i]); }",
+     {"[call]"}},
+    {"two stores in a function",
+     "static void g(float *p, float x) { p[0] = x; p[1] = x; } void f(int n, float *a) { TUNE; for "
+     "(int "
+     "i = 0; i < n; i++) g(a + i, a[i]); }",
+     {"[call]"}},
+    {"hidden variable",
+     "static float s; static float g(float x) { return x * s; } void f(int n, float s, float *a) { "
+     "TUNE; "
+     "for (int i = 0; i < n; i++) a[i] = g(s); }",
+     {"[call]", "hidden"}},
+    {"bytes that are no elements",
+     "#include <string.h>\nvoid f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) memset(a + "
+     "i, 0, "
+     "n); }",
      {"[call]"}},
     {"function pointer",
      "void f(int n, float *a, float (*g)(float)) { TUNE; for (int i = 0; i < n; i++) a[i] = "

@@ -170,6 +170,23 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) a[i * (n + 1)] = b[i];"},
     {"",
      "for (int i = 2; i <= n; i++) for (int j = 1; j <= 3; j++) a[i * m + j] = b[i * m + j] * 2;"},
+    /* calls */
+    {"", "for (int i = 0; i < n; i++) a[i] = sq(b[i]) + clamp(b[i], -2, sq(1.5));"},
+    {"", "for (int i = 0; i < n; i++) a[i] = sq(sq(b[i])) - local(b[i]);"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) put(a, at(i, j, m), get(b, i, j, "
+         "m));"},
+    {"", "for (int i = 0; i < n; i++) a[i] = b[low(i - 2, 0)];"},
+    {"", "for (int i = 0; i < n; i++) bump(&k[i], i > 2);"},
+    {"", "for (int i = 0; i < n; i++) *row(a, i, m) = row(b, i, m)[1];"},
+    {"", "for (int i = 0; i < n; i++) memcpy(a + i * 10, b + i * 10, 10 * sizeof(double));"},
+    {"", "for (int i = 0; i < n; i++) { memset(a + i * 10, 0, sizeof(double) * 10); "
+         "memset(&k[20 * i], 0, 20 * sizeof *k); }"},
+    /* loads */
+    {"", "for (int i = 0; i < k[3]; i++) a[i] = b[i] * 2;"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < *k; j++) a[i * 40 + j] = b[j];"},
+    {"const int u = 3;",
+     "for (int i = 0; i < n; i += u) for (int j = 0; j < u; j++) a[i + j] = b[i + j];"},
+    {"", "for (int i = 0; i < n; i++) a[i] = b != 0 ? b[i] : 0;"},
     /* chains */
     {"", "for (int i = 0; i < n; i++) a[i] = k[i] = b[i] / 2;"},
     {"double s, t;", "for (int i = 0; i < n; i++) { s = t = b[i]; a[i] = s + t; }"},
@@ -192,13 +209,31 @@ static void fill(memory *mem, unsigned seed) {
     }
 }
 
+/* Functions that the cases call; once in a file. */
+static const char helpers[] =
+    "#ifndef HELPERS\n#define HELPERS\n"
+    "static inline double sq(double x) { return x * x; }\n"
+    "static double clamp(double x, double lo, double hi) { return x < lo ? lo : x > hi ? hi : x; "
+    "}\n"
+    "static double local(double x) { double t = x + 1; if (t < 0) t = -t; t *= 2; if (t > 9) "
+    "return 9; "
+    "return t; }\n"
+    "static inline int at(int i, int j, int m) { return i * m + j; }\n"
+    "static inline double get(const double *p, int i, int j, int m) { return p[at(i, j, m)]; }\n"
+    "static inline void put(double *p, int at, double x) { p[at] = x; }\n"
+    "static inline int low(int x, int least) { if (x < least) return least; return x; }\n"
+    "static inline void bump(int *p, int up) { if (up) (*p)++; else *p -= 2; }\n"
+    "static inline double *row(double *p, int i, int m) { return p + i * m; }\n"
+    "#endif\n";
+
 static char *source_of(int i) {
     ctune_text t;
     ctune_text_init(&t);
     ctune_text_printf(&t,
-                      "#include <math.h>\nvoid f%d(int n, int m, double *a, double *b, int *k) { "
+                      "#include <math.h>\n#include <string.h>\n%s\nvoid f%d(int n, int m, double "
+                      "*a, double *b, int *k) { "
                       "(void)n; (void)m; (void)a; (void)b; (void)k; %s\n#pragma tune\n%s\n}\n",
-                      i, cases[i].head, cases[i].body);
+                      helpers, i, cases[i].head, cases[i].body);
     return t.data;
 }
 
@@ -254,7 +289,13 @@ static bool assumes_hold(const ctune_region *r, const int64_t *params) {
 }
 
 /* Value of "((long)n * m)" and the like: the parameters that stand for expressions. */
-static int64_t param_value(int i_case, const char *text, int n, int m) {
+static int64_t param_value(int i_case, const char *text, int n, int m, const memory *mem) {
+    if (text[0] == 'k' && text[1] == '[') {
+        return mem->k[MIDDLE + strtol(text + 2, NULL, 10)];
+    }
+    if (strchr(text, '!') != NULL) {
+        return 1;
+    }
     if (strcmp(text, "p") == 0) { /* a scalar's value before the region */
         const char *value = strchr(cases[i_case].head, '=');
         return value != NULL ? strtol(value + 1, NULL, 0) : 0;
@@ -275,7 +316,7 @@ static int compare_case(int i, const ctune_region *r, case_fn *fn, int n, int m)
     size_t bytes[64];
     double cell[64];
     for (int p = 0; p < r->n_params; p++) {
-        params[p] = param_value(i, r->params[p].c_text, n, m);
+        params[p] = param_value(i, r->params[p].c_text, n, m, &got);
     }
     if (!assumes_hold(r, params)) {
         return 0;
@@ -390,7 +431,7 @@ static bool epilogue_counts(const ctune_region *r, int n, int m) {
         const char *text = r->params[p].c_text;
         params[p] = strcmp(text, "i") == 0   ? 77
                     : strcmp(text, "j") == 0 ? 55
-                                             : param_value(0, text, n, m);
+                                             : param_value(0, text, n, m, NULL);
     }
     return assumes_hold(r, params);
 }
