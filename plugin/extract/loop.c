@@ -22,8 +22,10 @@ typedef struct header {
     int n_sides;       /* sides of comparisons whose range is to be shown */
     ctune_int side[16];
     CXCursor side_at[16];
-    bool is_ne;                   /* a != comparison: must not step over its end */
-    const ctune_aff *ne_distance; /* >= 0 at the start */
+    const ctune_poly *countdown_end; /* k-- > end; NULL: an ordinary loop */
+    int countdown_gap;               /* 1: >, 0: >= */
+    bool is_ne;                      /* a != comparison: must not step over its end */
+    const ctune_aff *ne_distance;    /* >= 0 at the start */
 } header;
 
 /* ---- parts of the header --------------------------------------------------------------------- */
@@ -161,6 +163,60 @@ static bool read_step(ctune_build *b, header *h, CXCursor at) {
                               ctune_build_text(b, at), h->var->name);
 }
 
+/* for (k = n; k-- > 0;) and for (k = n; k--;): the test counts, the body sees one less. */
+static bool read_countdown(ctune_build *b, header *h) {
+    CXCursor cond = ctune_cx_strip(b->arena, h->cond), left = cond, right;
+    enum CXBinaryOperatorKind op = CXBinaryOperator_NE;
+    bool is_relation = ctune_affine_relation(b, cond, &op, &left, &right);
+    if (!is_relation) {
+        op = CXBinaryOperator_NE;
+        left = cond;
+    }
+    while (ctune_cx_kind(left) == CXCursor_UnexposedExpr ||
+           ctune_cx_kind(left) == CXCursor_ParenExpr) {
+        ctune_kids inner = ctune_cx_exprs(b->arena, left);
+        if (inner.n != 1) {
+            return false;
+        }
+        left = inner.at[0];
+    }
+    ctune_kids kids = ctune_cx_exprs(b->arena, left);
+    bool is_known =
+        op == CXBinaryOperator_GT || op == CXBinaryOperator_GE || op == CXBinaryOperator_NE;
+    if (!is_known || clang_getCursorUnaryOperatorKind(left) != CXUnaryOperator_PostDec ||
+        kids.n != 1 || !is_counter(b, h, kids.at[0])) {
+        return false;
+    }
+    ctune_int end = {ctune_poly_const(b->arena, 0), h->type, true};
+    if (is_relation) {
+        end = ctune_affine_settle(b, ctune_affine_get(b, right), right);
+    }
+    h->step = -1;
+    h->countdown_end = end.poly;
+    h->countdown_gap = op != CXBinaryOperator_GE;
+    h->is_ne = op == CXBinaryOperator_NE;
+    return end.poly != NULL;
+}
+
+/* value + 1 > end; with != the start must not lie below the end. */
+static bool bound_countdown(ctune_build *b, header *h, int n_outer) {
+    ctune_arena *a = b->arena;
+    const ctune_poly *diff = ctune_poly_sub(a, h->value_poly, h->countdown_end);
+    diff = ctune_poly_add(a, diff, ctune_poly_const(a, 1 - h->countdown_gap));
+    const ctune_aff *aff = ctune_affine_form(b, diff, CTUNE_REFUSE_BOUND_NOT_AFFINE, h->cond);
+    if (aff == NULL) {
+        return false;
+    }
+    h->conds.at[h->conds.n++] = aff;
+    bool is_signed = (ctune_type_get(h->type)->flags & CTUNE_TF_SIGNED) != 0;
+    const ctune_aff *end = ctune_poly_to_aff(a, h->countdown_end);
+    const ctune_aff *start = ctune_aff_add_const(a, ctune_aff_sub(a, h->lo_aff[0], end), 1);
+    bool ok = (!h->is_ne || ctune_facts_require(b, n_outer, b->domain.at, start)) &&
+              (is_signed || ctune_facts_require(b, n_outer, b->domain.at, end));
+    return ok || ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
+                                    "'%s' may start behind its end", ctune_build_text(b, h->cond));
+}
+
 /* ---- the axis -------------------------------------------------------------------------------- */
 
 static bool read_start(ctune_build *b, header *h) {
@@ -173,7 +229,7 @@ static bool read_start(ctune_build *b, header *h) {
                                   "'%s' starts a loop whose step is not 1",
                                   ctune_build_text(b, h->init));
     }
-    if (h->lo.n == 1) {
+    if (h->lo.n == 1 && h->step > 0) {
         ctune_param_start_low(b, h->lo.value[0].poly);
     }
     for (int i = 0; i < h->lo.n; i++) {
@@ -182,6 +238,9 @@ static bool read_start(ctune_build *b, header *h) {
         h->lo_aff[i] = lo.poly == NULL
                            ? NULL
                            : ctune_affine_form(b, lo.poly, CTUNE_REFUSE_BOUND_NOT_AFFINE, h->init);
+        if (h->lo_aff[i] != NULL && h->countdown_end != NULL) {
+            h->lo_aff[i] = ctune_aff_add_const(b->arena, h->lo_aff[i], -1);
+        }
         if (h->lo_aff[i] == NULL) {
             return false;
         }
@@ -473,10 +532,17 @@ static void leave_counter(ctune_build *b, const header *h, const ctune_index_loo
     h->var->after_need = ctune_aff_sub(a, end, loop->first);
 }
 
+/* Is the first of three parts the one that sets the counter? */
+static bool is_init(ctune_build *b, CXCursor cursor) {
+    CXCursor at = ctune_cx_strip(b->arena, cursor);
+    return ctune_cx_kind(cursor) == CXCursor_DeclStmt ||
+           clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_Assign;
+}
+
 bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     header h = {.cursor = cursor};
-    if (kids.n != 4) {
+    if (kids.n != 4 && kids.n != 3) {
         return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
                                   "a part of the for statement's header is missing");
     }
@@ -485,9 +551,19 @@ bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
                                   CTUNE_MAX_DEPTH);
     }
     h.cond = kids.at[1];
-    h.body = kids.at[3];
-    if (!read_init(b, &h, kids.at[0]) || !check_counter(b, &h) || !read_step(b, &h, kids.at[2]) ||
-        !read_start(b, &h) || !make_axis(b, &h)) {
+    h.body = kids.at[kids.n - 1];
+    if (kids.n == 3 && !is_init(b, kids.at[0])) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
+                                  "a part of the for statement's header is missing");
+    }
+    if (!read_init(b, &h, kids.at[0]) || !check_counter(b, &h)) {
+        return false;
+    }
+    if (kids.n == 3 && !read_countdown(b, &h)) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
+                                  "a part of the for statement's header is missing");
+    }
+    if ((kids.n == 4 && !read_step(b, &h, kids.at[2])) || !read_start(b, &h) || !make_axis(b, &h)) {
         return false;
     }
     int n_outer = b->domain.n;
@@ -503,10 +579,11 @@ bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
         return false;
     }
     ctune_index_forget(b, h.body); /* the condition is read again in each iteration */
-    bool ok = read_condition(b, &h, h.cond);
+    bool is_countdown = h.countdown_end != NULL;
+    bool ok = is_countdown ? bound_countdown(b, &h, n_outer) : read_condition(b, &h, h.cond);
     ctune_index_rewind(b, before);
-    ok = ok && check_direction(b, &h) && push_bounds(b, &h, node) && check_ranges(b, &h, n_outer) &&
-         note_final(b, &h, node);
+    ok = ok && check_direction(b, &h) && push_bounds(b, &h, node) &&
+         (is_countdown || check_ranges(b, &h, n_outer)) && note_final(b, &h, node);
     if (ok) {
         node->axis = h.axis;
         loop = (ctune_index_loop){.cursor = cursor,

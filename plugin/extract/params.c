@@ -20,9 +20,15 @@ static const char *last_component(const char *text) {
     return last;
 }
 
+/* *p is p[0]. */
+static bool is_first_element(const char *text, const char *name) {
+    size_t n = name[0] == '*' ? strlen(name) - 1 : 0;
+    return n > 0 && strncmp(text, name + 1, n) == 0 && strcmp(text + n, "[0]") == 0;
+}
+
 static bool is_named(const ctune_param *param, const char *name) {
-    return strcmp(name, param->name) == 0 || strcmp(name, param->c_text) == 0 ||
-           strcmp(name, last_component(param->c_text)) == 0;
+    return is_first_element(param->c_text, name) || strcmp(name, param->name) == 0 ||
+           strcmp(name, param->c_text) == 0 || strcmp(name, last_component(param->c_text)) == 0;
 }
 
 static void take_sizes(ctune_build *b, ctune_param *param) {

@@ -212,7 +212,6 @@ static bool check_name(extraction *x, int i, const char *name, size_t word) {
             const char *text = ctune_arena_printf(x->arena, "two regions are called '%s'", name);
             send(x, CTUNE_ERROR, word, "duplicate-name", "give one of them another name(...)",
                  text != NULL ? text : name);
-            x->has_usage_error = true;
             return false;
         }
     }

@@ -63,6 +63,16 @@ static const extract_case handled[] = {
      "void f(float *a) { TUNE; for (int i = 0; i < 50; i++) for (int j = 0; j < 101; j++) a[i * "
      "100 + j] = 1; }",
      {"a[100*i + j]"}},
+    {"heads of a row",
+     "void f(int T, int C, int NH, int hs, float *a) { TUNE; for (int t = 0; t < T; t++) for (int "
+     "h = 0; "
+     "h < NH; h++) for (int i = 0; i < hs; i++) a[t * C + h * hs + i] *= 2; }",
+     {"param C i32 sizes 1024", "param NH i32 sizes 16", "[?][NH][hs]", "a[t][h][i]"}},
+    {"strides of a matrix",
+     "void f(int n, int rs, int cs, float *a) { TUNE sizes(cs=1); for (int i = 0; i < n; i++) for "
+     "(int j = "
+     "0; j < n; j++) a[i * rs + j * cs] *= 2; }",
+     {"[?][rs]", "a[i][j]", "assume -cs + 1 >= 0"}},
     {"column",
      "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) a[i * n] = 1; }",
      {"a[i][0]"}},

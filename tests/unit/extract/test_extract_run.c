@@ -170,6 +170,8 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) a[i * (n + 1)] = b[i];"},
     {"",
      "for (int i = 2; i <= n; i++) for (int j = 1; j <= 3; j++) a[i * m + j] = b[i * m + j] * 2;"},
+    {"", "for (int i = 0; i < 4; i++) for (int h = 0; h < 3; h++) for (int j = 0; j < m; j++) a[i "
+         "* n + h * m + j] = b[j];"},
     /* calls */
     {"", "for (int i = 0; i < n; i++) a[i] = sq(b[i]) + clamp(b[i], -2, sq(1.5));"},
     {"", "for (int i = 0; i < n; i++) a[i] = sq(sq(b[i])) - local(b[i]);"},
@@ -187,6 +189,13 @@ static const run_case_t cases[] = {
     {"const int u = 3;",
      "for (int i = 0; i < n; i += u) for (int j = 0; j < u; j++) a[i + j] = b[i + j];"},
     {"", "for (int i = 0; i < n; i++) a[i] = b != 0 ? b[i] : 0;"},
+    /* counting down */
+    {"", "for (unsigned i = (unsigned)m; i-- > 0;) a[i] = a[i + 1] + b[i];"},
+    {"", "for (int i = n; i-- > 2;) a[i] = a[i + 1] + b[i];"},
+    {"", "for (int i = n; i-- >= 1;) a[i] += i;"},
+    {"", "for (int i = m; i--;) a[i] += b[i];"},
+    {"", "for (long i = m; i-- != 0;) k[i] = i;"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < 5; j++) a[i] += b[38 - i + j];"},
     /* chains */
     {"", "for (int i = 0; i < n; i++) a[i] = k[i] = b[i] / 2;"},
     {"double s, t;", "for (int i = 0; i < n; i++) { s = t = b[i]; a[i] = s + t; }"},
@@ -414,6 +423,8 @@ static const char *const counters[] = {
     "for (i = n > m ? n : m; i < 8; i++) x[0]++;",
     "for (i = 0; i < (n < m ? n : m); i++) for (j = n; j >= m; j--) x[0]++;",
     "for (i = 0; 3 * i < n && i < m; i++) x[0]++;",
+    "for (i = n; i-- > 0;) x[0]++;",
+    "for (i = 9; i-- >= n;) x[0]++;",
     /* index scalars */
     "for (int q = 0; q < n; q++) { x[i / 1000] += 1; i++; }",
     "for (int q = 0; q < 3; q++) { i = q * 2; x[i / 8] = 1; }",
