@@ -222,8 +222,8 @@ static ctune_expr *get_variable(ctune_build *b, CXCursor cursor) {
     if (ctune_hoist_constant(b, var, &constant)) {
         return ctune_expr_int(b, type, constant);
     }
-    bool is_param =
-        type < CTUNE_F16 && var->n_writes == 0 && !var->is_inside && var->is_used_affinely;
+    bool is_param = type < CTUNE_F16 && var->n_writes == 0 && !var->is_inside &&
+                    (var->is_used_affinely || var->param >= 0);
     if (is_param) {
         int param = ctune_param_of_var(b, var, cursor);
         return param < 0
