@@ -394,6 +394,10 @@ ctune_mnode *ctune_mnode_new(ctune_build *b, ctune_mkind kind);
 bool ctune_mnode_add(ctune_build *b, ctune_mnode *parent, ctune_mnode *kid);
 bool ctune_domain_push(ctune_build *b, int n, const ctune_aff *const *cons);
 
+/* ---- entry.c --------------------------------------------------------------------------------- */
+/* Does the variable hold a known constant when the region begins? */
+bool ctune_entry_constant(ctune_build *b, const ctune_var *var, int64_t *value);
+
 /* ---- hoist.c --------------------------------------------------------------------------------- */
 /* The lvalue in C with its indices; NULL: a counter is in one. */
 const char *ctune_hoist_text(ctune_build *b, const ctune_lval *lval);

@@ -48,6 +48,10 @@ static const ctune_poly *entry_value(ctune_build *b, ctune_var *var) {
     if (var->is_inside || var->is_written || var->n_writes == 0 || var->is_private) {
         return NULL;
     }
+    int64_t constant;
+    if (ctune_entry_constant(b, var, &constant)) {
+        return ctune_poly_const(b->arena, constant);
+    }
     int param = ctune_param_of_text(b, var->name, ctune_cx_type(var->type), 0, false);
     if (param < 0) {
         return NULL;

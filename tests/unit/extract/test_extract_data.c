@@ -129,6 +129,34 @@ static const extract_case handled[] = {
     {"const step",
      "void f(int n, float *a) { const int u = 8; TUNE; for (int i = 0; i < n; i += u) a[i] = 1; }",
      {"axis i i32 step 8"}},
+    {"induction from a constant",
+     "void f(int n, int m, float *a) { int p = 0;  TUNE; for (int i = 0; i < n; i++) a[p++] = 1;  "
+     "}",
+     {"a[i] = ", "!param p"}},
+    {"induction from an assignment",
+     "void f(int n, int m, float *a) { int p = 0; p = 3; TUNE; for (int i = 0; i < n; i++) a[p++] "
+     "= 1;  }",
+     {"a[i + 3] = ", "!param p"}},
+    {"induction from a value",
+     "void f(int n, int m, float *a) { int p = 0; p = m; TUNE; for (int i = 0; i < n; i++) a[p++] "
+     "= 1;  }",
+     {"param p", "a[i + p] = "}},
+    {"induction under an if",
+     "void f(int n, int m, float *a) { int p = 0; if (m) p = 3; TUNE; for (int i = 0; i < n; i++) "
+     "a[p++] = 1;  }",
+     {"param p"}},
+    {"induction in a loop",
+     "void f(int n, int m, float *a) { int p = 0; while (m--) { TUNE; for (int i = 0; i < n; i++) "
+     "a[p++] = 1; } }",
+     {"param p"}},
+    {"induction set in a loop",
+     "void f(int n, int m, float *a) { int p = 0; while (m--) { p = 2; TUNE; for (int i = 0; i < "
+     "n; i++) a[p++] = 1; } }",
+     {"!param p", "a[i + 2] = "}},
+    {"induction and a label",
+     "void f(int n, int m, float *a) { int p = 0; again: ; TUNE; for (int i = 0; i < n; i++) "
+     "a[p++] = 1; if (n < 3) goto again; }",
+     {"param p"}},
     {"member bound",
      TYPES "void f(S *s) { TUNE; for (int i = 0; i < s->n; i++) s->data[i] = 1; }",
      {"param s_n i32", "text \"s->n\"", "!s_n_mem"}},
