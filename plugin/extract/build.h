@@ -469,6 +469,8 @@ bool ctune_split_build(ctune_build *b, CXCursor statement);
 /* ---- index.c --------------------------------------------------------------------------------- */
 /* Integer variables that take part in subscripts: what they are worth, symbolically. */
 bool ctune_index_is(const ctune_var *var);
+void ctune_index_reset(ctune_var *var);                                 /* written: not known */
+const ctune_poly *ctune_index_current(ctune_build *b, ctune_var *var);  /* NULL: not known */
 ctune_int ctune_index_get(ctune_build *b, ctune_var *var, CXCursor at); /* NULL poly: not known */
 typedef struct ctune_index_value {
     const ctune_poly *value;
