@@ -20,21 +20,27 @@ static const char *last_component(const char *text) {
     return last;
 }
 
+/* *p is p[0]. */
+static bool is_first_element(const char *text, const char *name) {
+    size_t n = name[0] == '*' ? strlen(name) - 1 : 0;
+    return n > 0 && strncmp(text, name + 1, n) == 0 && strcmp(text + n, "[0]") == 0;
+}
+
 static bool is_named(const ctune_param *param, const char *name) {
-    return strcmp(name, param->name) == 0 || strcmp(name, param->c_text) == 0 ||
-           strcmp(name, last_component(param->c_text)) == 0;
+    return is_first_element(param->c_text, name) || strcmp(name, param->name) == 0 ||
+           strcmp(name, param->c_text) == 0 || strcmp(name, last_component(param->c_text)) == 0;
 }
 
 /* Of an earlier build. */
-static bool take_fitted(const ctune_build *b, ctune_param *param) {
+static void take_fitted(const ctune_build *b, ctune_param *param, ctune_param_info *info) {
     for (int i = 0; i < b->n_fitted; i++) {
         if (strcmp(b->fitted[i].c_text, param->c_text) == 0) {
             param->n_sizes = 1;
             param->sizes[0] = b->fitted[i].sizes[0];
-            return true;
+            info->most = b->fitted_infos[i].most;
+            info->origin = CTUNE_SIZE_FITTED;
         }
     }
-    return false;
 }
 
 static void take_sizes(ctune_build *b, ctune_param *param) {
@@ -59,24 +65,24 @@ int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64
     if (param.name == NULL) {
         return -1;
     }
+    ctune_param_info info = {.is_memory = is_memory, .most = CTUNE_SIZE_MOST};
     take_sizes(b, &param);
-    ctune_size_origin from = param.n_sizes > 0 ? CTUNE_SIZE_GIVEN : CTUNE_SIZE_NOMINAL;
-    if (from == CTUNE_SIZE_NOMINAL && size != 0) {
-        from = CTUNE_SIZE_DERIVED;
+    if (param.n_sizes > 0) {
+        info.origin = CTUNE_SIZE_GIVEN;
+    } else if (size != 0) {
+        info.origin = CTUNE_SIZE_DERIVED;
         param.n_sizes = 1;
         param.sizes[0] = size;
-    } else if (from == CTUNE_SIZE_NOMINAL && take_fitted(b, &param)) {
-        from = CTUNE_SIZE_FITTED;
+    } else {
+        take_fitted(b, &param, &info);
     }
     ctune_param *slot = CTUNE_PUSH(b, b->params);
-    int *memory = CTUNE_PUSH(b, b->param_of_member);
-    int *origin = CTUNE_PUSH(b, b->origins);
-    if (slot == NULL || memory == NULL || origin == NULL) {
+    ctune_param_info *info_slot = CTUNE_PUSH(b, b->param_infos);
+    if (slot == NULL || info_slot == NULL) {
         return -1;
     }
     *slot = param;
-    *memory = is_memory;
-    *origin = (int)from;
+    *info_slot = info;
     return b->params.n - 1;
 }
 
@@ -96,6 +102,23 @@ int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at) {
     bool is_memory = !var->is_automatic || var->is_address_taken;
     var->param = ctune_param_of_text(b, var->name, ctune_cx_type(var->type), 0, is_memory);
     return var->param;
+}
+
+void ctune_param_prefer(ctune_build *b, int param, int64_t size) {
+    ctune_param_info *info = &b->param_infos.at[param];
+    if (info->origin == CTUNE_SIZE_NOMINAL && !info->is_factor) {
+        info->origin = CTUNE_SIZE_SMALL;
+        b->params.at[param].n_sizes = 1;
+        b->params.at[param].sizes[0] = size;
+    }
+}
+
+void ctune_param_start_low(ctune_build *b, const ctune_poly *first) {
+    bool is_param = first != NULL && first->n == 1 && first->mono[0].degree == 1 &&
+                    first->mono[0].coef == 1 && ctune_mono_is_params(&first->mono[0]);
+    if (is_param) {
+        ctune_param_prefer(b, first->mono[0].atom[0].id, 1);
+    }
 }
 
 /* ---- assume(...) ----------------------------------------------------------------------------- */
