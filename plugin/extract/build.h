@@ -423,6 +423,7 @@ bool ctune_inline_is_bound(const ctune_build *b, CXCursor decl);
 ctune_expr *ctune_inline_value(ctune_build *b, CXCursor decl);
 ctune_int ctune_inline_affine(ctune_build *b, CXCursor decl);
 bool ctune_inline_pointer(ctune_build *b, CXCursor decl, ctune_lval *out);
+bool ctune_inline_declares(ctune_build *b, const char *name); /* a variable of the function */
 /* Does the variable's name mean the same at the region? */
 bool ctune_inline_sees(ctune_build *b, const ctune_var *var, CXCursor at);
 

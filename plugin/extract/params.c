@@ -8,6 +8,7 @@
 #include "plugin/extract/build.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const char *last_component(const char *text) {
@@ -105,6 +106,7 @@ typedef struct assume_parser {
     ctune_build *b;
     const char *start, *p;
     bool has_div;
+    bool is_foreign; /* the comparison names a variable that the region does not read */
     bool ok;
 } assume_parser;
 
@@ -150,7 +152,26 @@ static const ctune_poly *parse_name(assume_parser *q) {
                              : ctune_poly_atom(q->b->arena, CTUNE_TERM_PARAM, param);
         }
     }
+    if (ctune_inline_declares(q->b, ctune_arena_strndup(q->b->arena, begin, n))) {
+        q->is_foreign = true; /* a variable that does not matter here */
+        return ctune_poly_const(q->b->arena, 0);
+    }
     return fail(q, "only integer variables that the region reads and does not write may be named");
+}
+
+/* The clause speaks of a variable that the region does not read: said, and left out. */
+static void warn_foreign(assume_parser *q, const char *text) {
+    char words[200];
+    snprintf(words, sizeof words, "assume(%.100s) names a variable that the loop does not read",
+             text);
+    ctune_diag d = {.severity = CTUNE_WARNING,
+                    .file = q->b->source->file,
+                    .line = q->b->pragma->line,
+                    .col = q->b->pragma->col,
+                    .code = "unused-assume",
+                    .text = words,
+                    .hint = "remove the condition"};
+    ctune_diag_send(q->b->ctx, &d);
 }
 
 static const ctune_poly *parse_primary(assume_parser *q) {
@@ -233,7 +254,7 @@ static bool parse_comparison(assume_parser *q) {
     ctune_arena *a = q->b->arena;
     skip(q);
     const char *begin = q->p;
-    q->has_div = false;
+    q->has_div = q->is_foreign = false;
     const ctune_poly *left = parse_sum(q);
     static const char *const ops[] = {"<=", ">=", "==", "<", ">"};
     int op = 0;
@@ -251,6 +272,10 @@ static bool parse_comparison(assume_parser *q) {
     }
     if (!q->ok || diff == NULL) {
         return false;
+    }
+    if (q->is_foreign) {
+        warn_foreign(q, ctune_arena_strndup(a, begin, (size_t)(q->p - begin)));
+        return true;
     }
     const char *text = has_div ? ctune_arena_strndup(a, begin, (size_t)(q->p - begin)) : NULL;
     switch (op) {
