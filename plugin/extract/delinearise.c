@@ -362,9 +362,7 @@ static void prefer_extents(ctune_build *b, int tensor, const final_index *finals
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
         for (int d = 0; acc->tensor == tensor && d < m->t.rank; d++) {
-            bool is_declared = m->t.extent[d] != NULL && ctune_aff_is_const(m->t.extent[d]) &&
-                               (d > 0 || m->is_array_object);
-            if (is_declared) {
+            if (m->t.extent[d] != NULL) {
                 ctune_facts_prefer(b, acc->n_cons, acc->cons,
                                    room(b, m->t.extent[d], finals[i].idx[d]));
             }
@@ -434,8 +432,8 @@ bool ctune_delinearise(ctune_build *b) {
             !start_at_zero(b, t, finals) || !check_inner_extents(b, t)) {
             return false;
         }
-        check_extent(b, t, finals);
         prefer_extents(b, t, finals);
+        check_extent(b, t, finals);
     }
     return fill_slots(b, finals);
 }

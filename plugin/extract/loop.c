@@ -344,6 +344,9 @@ static bool read_relation(ctune_build *b, header *h, CXCursor at, enum CXBinaryO
     if (!take_sides(b, h, &y, right)) {
         return false;
     }
+    if (is_less && y.n == 1) {
+        ctune_param_end_high(b, y.value[0].poly);
+    }
     if (op == CXBinaryOperator_NE) {
         return add_ne(b, h, &x, &y, at);
     }

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { OUTER = 1 }; /* size of a counter outside of the region that nobody gave */
+
 static const char *last_component(const char *text) {
     const char *last = text;
     for (const char *p = text; *p != '\0'; p++) {
@@ -72,6 +74,15 @@ int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64
     return b->params.n - 1;
 }
 
+static bool is_given(const ctune_build *b, const ctune_param *param) {
+    for (int i = 0; i < b->pragma->n_sizes; i++) {
+        if (is_named(param, b->pragma->sizes[i].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at) {
     if (var->param >= 0) {
         return var->param;
@@ -86,7 +97,11 @@ int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at) {
         return -1;
     }
     bool is_memory = !var->is_automatic || var->is_address_taken;
-    var->param = ctune_param_of_text(b, var->name, ctune_cx_type(var->type), 0, is_memory);
+    int64_t size = var->is_outer_counter ? OUTER : 0;
+    var->param = ctune_param_of_text(b, var->name, ctune_cx_type(var->type), size, is_memory);
+    if (var->param >= 0 && size != 0 && !is_given(b, &b->params.at[var->param])) {
+        b->param_of_member.at[var->param] &= ~CTUNE_PARAM_FIXED;
+    }
     return var->param;
 }
 
@@ -97,6 +112,15 @@ void ctune_param_start_low(ctune_build *b, const ctune_poly *first) {
     if (param != NULL && param->n_sizes == 0) {
         param->n_sizes = 1;
         param->sizes[0] = 0;
+    }
+}
+
+void ctune_param_end_high(ctune_build *b, const ctune_poly *end) {
+    bool is_param = end != NULL && end->n == 1 && end->mono[0].degree == 1 &&
+                    end->mono[0].coef == 1 && ctune_mono_is_params(&end->mono[0]);
+    ctune_param *param = is_param ? &b->params.at[end->mono[0].atom[0].id] : NULL;
+    if (param != NULL && param->n_sizes == 1 && param->sizes[0] == OUTER && !is_given(b, param)) {
+        param->n_sizes = 0;
     }
 }
 
