@@ -315,7 +315,7 @@ static int run_region(const program *p, int n, int m, memory *mem, ctune_ctx *ct
             tensors[t] = storage_of(mem, tensor, &bytes[t]);
         }
     }
-    if (ctune_te_eval(ctx, r, params, tensors, bytes) != CTUNE_OK) {
+    if (ctune_te_eval(ctx, r, CTUNE_PRODUCTS_ROUNDED, params, tensors, bytes) != CTUNE_OK) {
         return -1;
     }
     int scalars[N_SCALARS] = {0};
