@@ -229,15 +229,42 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* floor(num / den) as an atom. */
+/* What den divides comes out of the division: (2*i + 5) / 2 is i + 5 / 2. */
+static bool divide_out(ctune_build *b, const ctune_poly *num, int64_t den, const ctune_poly **whole,
+                       const ctune_poly **rest) {
+    *whole = *rest = ctune_poly_const(b->arena, 0);
+    for (int i = 0; i < num->n; i++) {
+        ctune_mono m = num->mono[i], left = num->mono[i];
+        int64_t q = m.coef / den - (m.coef % den < 0); /* floor */
+        bool is_out = m.degree == 0 || m.coef % den == 0;
+        left.coef = m.coef - q * den;
+        m.coef = q;
+        if (is_out) {
+            *whole = ctune_poly_add(b->arena, *whole, ctune_poly_collect(b->arena, &m, 1));
+        }
+        *rest = ctune_poly_add(b->arena, *rest,
+                               ctune_poly_collect(b->arena, is_out ? &left : &num->mono[i], 1));
+    }
+    return *whole != NULL && *rest != NULL;
+}
+
+/* floor(num / den), with an atom for what is no whole number. */
 static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_t den) {
-    const ctune_aff *aff = ctune_poly_to_aff(b->arena, num);
+    const ctune_poly *whole, *rest;
+    if (!divide_out(b, num, den, &whole, &rest)) {
+        return NULL;
+    }
+    int64_t value;
+    if (ctune_poly_is_const(rest, &value)) { /* 0 <= value < den */
+        return whole;
+    }
+    const ctune_aff *aff = ctune_poly_to_aff(b->arena, rest);
     if (aff == NULL) {
         return NULL;
     }
     for (int i = 0; i < b->divs.n; i++) {
         if (b->divs.at[i].den == den && ctune_aff_is_equal(b->divs.at[i].num, aff)) {
-            return ctune_poly_atom(b->arena, CTUNE_TERM_DIV, i);
+            return ctune_poly_add(b->arena, whole, ctune_poly_atom(b->arena, CTUNE_TERM_DIV, i));
         }
     }
     ctune_div *div = CTUNE_PUSH(b, b->divs);
@@ -245,7 +272,8 @@ static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_
         return NULL;
     }
     *div = (ctune_div){aff, den};
-    return ctune_poly_atom(b->arena, CTUNE_TERM_DIV, b->divs.n - 1);
+    return ctune_poly_add(b->arena, whole,
+                          ctune_poly_atom(b->arena, CTUNE_TERM_DIV, b->divs.n - 1));
 }
 
 /* C's x / den and x % den. needs_sign: x must be >= 0 for floor to be C's truncation. */

@@ -71,6 +71,7 @@ typedef struct ctune_var {
     bool is_changed;        /* written in the function outside its initialiser */
     bool is_used_affinely;  /* in a bound, subscript or condition */
     bool is_live_after;     /* may be read after the region (conservative) */
+    bool is_outer_counter;  /* of a loop around the region */
     bool is_private;        /* OpenMP: the variable outside keeps its value */
     int n_writes;           /* in the region, without its initialiser */
     /* while walking: */
@@ -379,10 +380,11 @@ bool ctune_affine_relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperato
                            CXCursor *left, CXCursor *right);
 /* Parameter for a variable or an invariant expression. -1: refused. */
 int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at);
-/* What the region says of a size that nobody gave; the first word counts. */
-void ctune_param_prefer(ctune_build *b, int param, int64_t size);
-/* A parameter at which a loop starts is small where nobody gave its size. */
-void ctune_param_start_low(ctune_build *b, const ctune_poly *first);
+/* What the region says of a size that nobody gave, where the form is a parameter; the first word
+ * counts. */
+void ctune_param_prefer(ctune_build *b, const ctune_poly *form, int64_t size);
+/* A counter outside of the region at which a loop ends is large. */
+void ctune_param_end_high(ctune_build *b, const ctune_poly *end);
 int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64_t size,
                         bool is_memory);
 /* The clauses sizes(...) and assume(...). */
@@ -466,6 +468,7 @@ bool ctune_inline_is_bound(const ctune_build *b, CXCursor decl);
 ctune_expr *ctune_inline_value(ctune_build *b, CXCursor decl);
 ctune_int ctune_inline_affine(ctune_build *b, CXCursor decl);
 bool ctune_inline_pointer(ctune_build *b, CXCursor decl, ctune_lval *out);
+bool ctune_inline_declares(ctune_build *b, const char *name); /* a variable of the function */
 /* Does the variable's name mean the same at the region? */
 bool ctune_inline_sees(ctune_build *b, const ctune_var *var, CXCursor at);
 
@@ -512,6 +515,7 @@ bool ctune_split_build(ctune_build *b, CXCursor statement);
 /* ---- index.c --------------------------------------------------------------------------------- */
 /* Integer variables that take part in subscripts: what they are worth, symbolically. */
 bool ctune_index_is(const ctune_var *var);
+bool ctune_index_divides(const ctune_build *b, int div, int axis);
 void ctune_index_reset(ctune_var *var);                                 /* written: not known */
 const ctune_poly *ctune_index_current(ctune_build *b, ctune_var *var);  /* NULL: not known */
 ctune_int ctune_index_get(ctune_build *b, ctune_var *var, CXCursor at); /* NULL poly: not known */

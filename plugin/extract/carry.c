@@ -76,11 +76,13 @@ static bool has_unknown(const carried *c, int n, const ctune_poly *poly) {
     return false;
 }
 
-/* Axes of loops inside are gone behind them. */
-static bool has_inner(const ctune_poly *poly, int axis) {
+/* Axes of loops inside are gone behind them; below a division no axis is replaced. */
+static bool has_inner(const ctune_build *b, const ctune_poly *poly, int axis) {
     for (int i = 0; i < poly->n; i++) {
         for (int d = 0; d < poly->mono[i].degree; d++) {
-            if (poly->mono[i].atom[d].kind == CTUNE_TERM_AXIS && poly->mono[i].atom[d].id > axis) {
+            const ctune_atom *atom = &poly->mono[i].atom[d];
+            if ((atom->kind == CTUNE_TERM_AXIS && atom->id > axis) ||
+                (atom->kind == CTUNE_TERM_DIV && ctune_index_divides(b, atom->id, axis))) {
                 return true;
             }
         }
@@ -105,7 +107,8 @@ static void resolve(ctune_build *b, const ctune_index_loop *loop, carried *c, in
     const ctune_poly *unknown = ctune_poly_atom(a, CTUNE_TERM_AXIS, c[i].unknown);
     const ctune_poly *change = ctune_poly_sub(a, end, unknown);
     bool is_induction = change != NULL && !has_unknown(c, n, change) &&
-                        !ctune_poly_has_axis(change, loop->axis) && !has_inner(change, loop->axis);
+                        !ctune_poly_has_axis(change, loop->axis) &&
+                        !has_inner(b, change, loop->axis);
     if (is_induction) {
         const ctune_poly *steps = ctune_poly_sub(a, axis, first);
         c[i].is_induction = true;
@@ -113,7 +116,7 @@ static void resolve(ctune_build *b, const ctune_index_loop *loop, carried *c, in
         c[i].at_body = ctune_poly_add(a, c[i].start, ctune_poly_mul(a, change, steps));
         return;
     }
-    if (has_unknown(c, n, end) || has_inner(end, loop->axis)) {
+    if (has_unknown(c, n, end) || has_inner(b, end, loop->axis)) {
         return;
     }
     const ctune_poly *one = ctune_poly_const(a, -1);
@@ -192,7 +195,7 @@ static void leave(ctune_build *b, const ctune_index_loop *loop, ctune_var *var, 
         var->value == NULL && is_needed ? ctune_index_current(b, var) : var->value;
     b->split = NULL;
     ctune_index_reset(var);
-    if (end == NULL || loop->last == NULL || loop->first == NULL || has_inner(end, loop->axis)) {
+    if (end == NULL || loop->last == NULL || loop->first == NULL || has_inner(b, end, loop->axis)) {
         return;
     }
     const ctune_aff *trips = ctune_aff_add_const(a, ctune_aff_sub(a, loop->last, loop->first), 1);

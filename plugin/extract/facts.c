@@ -444,15 +444,29 @@ static const char *print_side(ctune_build *b, const ctune_aff *aff, int sign) {
 
 typedef struct words {
     ctune_build *b;
+    int n_cons;
+    const ctune_aff *const *cons;
     const char *text;
 } words;
+
+/* Does the domain have points there at all? */
+static bool is_vacuous(const words *w, isl_basic_set *piece) {
+    isl_set *set = isl_set_from_basic_set(isl_basic_set_copy(piece));
+    for (int i = 0; i < w->n_cons; i++) {
+        set = restrict_to(w->b, set, w->cons[i]);
+    }
+    bool empty = isl_set_is_empty(set) != isl_bool_false;
+    isl_set_free(set);
+    return empty;
+}
 
 static isl_stat print_piece(isl_basic_set *piece, void *user) {
     words *w = user;
     fact_list facts = {.b = w->b, .ok = true};
     isl_basic_set_foreach_constraint(piece, take_constraint, &facts);
+    bool vacuous = is_vacuous(w, piece);
     isl_basic_set_free(piece);
-    if (w->text != NULL || !facts.ok || facts.n == 0 || facts.n > 3) {
+    if (w->text != NULL || vacuous || !facts.ok || facts.n == 0 || facts.n > 3) {
         return isl_stat_ok;
     }
     const char *text = NULL;
@@ -476,7 +490,7 @@ const char *ctune_facts_text(ctune_build *b, int n_cons, const ctune_aff *const 
     bad = isl_set_add_dims(bad, isl_dim_set, (unsigned)b->axes.n);
     isl_set *good = isl_set_complement(isl_set_remove_divs(bad));
     good = isl_set_coalesce(isl_set_gist(good, context(b)));
-    words w = {b, NULL};
+    words w = {b, n_cons, cons, NULL};
     isl_set_foreach_basic_set(good, print_piece, &w);
     isl_set_free(good);
     return is_overspent(b) ? NULL : w.text;

@@ -82,6 +82,19 @@ static bool is_final_counter(const ctune_build *b, const ctune_var *var) {
     return false;
 }
 
+static bool has_axis(const ctune_build *b, const ctune_poly *poly) {
+    for (int i = 0; i < poly->n; i++) {
+        for (int d = 0; d < poly->mono[i].degree; d++) {
+            const ctune_atom *atom = &poly->mono[i].atom[d];
+            if (atom->kind == CTUNE_TERM_AXIS ||
+                (atom->kind == CTUNE_TERM_DIV && ctune_index_divides(b, atom->id, 0))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Values that the epilogue can print. */
 static void set_final(ctune_build *b, ctune_var *var) {
     if (!var->is_live_after || var->is_inside || is_final_counter(b, var)) {
@@ -90,7 +103,7 @@ static void set_final(ctune_build *b, ctune_var *var) {
     b->split = NULL;
     const ctune_poly *poly = ctune_index_current(b, var);
     b->split = NULL;
-    if (poly != NULL && !ctune_poly_has_axis(poly, -1)) {
+    if (poly != NULL && !has_axis(b, poly)) {
         var->final = poly;
     }
 }

@@ -40,6 +40,19 @@ void ctune_index_set(ctune_build *b, ctune_var *var, ctune_index_value value) {
     var->choices = value.choices;
 }
 
+/* Does an axis from `axis` on stand below the division? */
+bool ctune_index_divides(const ctune_build *b, int div, int axis) {
+    const ctune_aff *num = b->divs.at[div].num;
+    for (int i = 0; i < num->n_terms; i++) {
+        const ctune_term *t = &num->terms[i];
+        if ((t->kind == CTUNE_TERM_AXIS && t->id >= axis) ||
+            (t->kind == CTUNE_TERM_DIV && ctune_index_divides(b, t->id, axis))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* The value before the region, as a parameter: nothing has written it yet. */

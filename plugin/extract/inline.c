@@ -426,6 +426,10 @@ static bool declares(ctune_build *b, CXCursor cursor, const char *name) {
     return false;
 }
 
+bool ctune_inline_declares(ctune_build *b, const char *name) {
+    return name != NULL && declares(b, b->function, name);
+}
+
 bool ctune_inline_sees(ctune_build *b, const ctune_var *var, CXCursor at) {
     if (b->frame == NULL) {
         return true;

@@ -230,7 +230,7 @@ static bool read_start(ctune_build *b, header *h) {
                                   ctune_build_text(b, h->init));
     }
     if (h->lo.n == 1 && h->step > 0) {
-        ctune_param_start_low(b, h->lo.value[0].poly);
+        ctune_param_prefer(b, h->lo.value[0].poly, 1);
     }
     for (int i = 0; i < h->lo.n; i++) {
         ctune_int lo = ctune_affine_cast(b, h->lo.value[i], h->type, h->init);
@@ -343,6 +343,9 @@ static bool read_relation(ctune_build *b, header *h, CXCursor at, enum CXBinaryO
     ctune_bound y = ctune_affine_bound(b, right, is_less ? -1 : is_more ? 1 : 0);
     if (!take_sides(b, h, &y, right)) {
         return false;
+    }
+    if (is_less && y.n == 1) {
+        ctune_param_end_high(b, y.value[0].poly);
     }
     if (op == CXBinaryOperator_NE) {
         return add_ne(b, h, &x, &y, at);

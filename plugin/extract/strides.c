@@ -208,15 +208,6 @@ static const ctune_aff *bound_of(ctune_build *b, int tensor, const ctune_shape *
     return NULL;
 }
 
-/* Sizes that nobody gave: rows of 64 elements, 16 of them. */
-static void prefer_product(ctune_build *b, const ctune_poly *x, int64_t size) {
-    bool is_param =
-        x != NULL && x->n == 1 && x->mono[0].degree == 1 && ctune_mono_is_params(&x->mono[0]);
-    if (is_param) {
-        ctune_param_prefer(b, x->mono[0].atom[0].id, size);
-    }
-}
-
 /* t*C + h*size + i: rows of C elements are NH rows of `size` elements when C == NH * size, which
  * becomes a fact; NH is where h ends. */
 static const ctune_aff *product_extent(ctune_build *b, int tensor, const ctune_shape *s, int d) {
@@ -225,8 +216,8 @@ static const ctune_aff *product_extent(ctune_build *b, int tensor, const ctune_s
     if (rows == NULL) {
         return NULL;
     }
-    prefer_product(b, rows, 16);
-    prefer_product(b, s->sum[d], 64);
+    ctune_param_prefer(b, rows, 16);
+    ctune_param_prefer(b, s->sum[d], 64);
     const ctune_poly *product = ctune_poly_mul(b->arena, rows, s->sum[d]);
     const ctune_aff *whole =
         ctune_affine_form(b, s->sum[d - 1], CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, b->statement);

@@ -353,6 +353,22 @@ static void scan_function(ctune_build *b, function_facts *f, CXCursor cursor, bo
     }
 }
 
+/* Counters of the loops around the region. */
+static void mark_outer(ctune_build *b, const function_facts *f) {
+    for (int i = 0; i < f->loops.n; i++) {
+        ctune_kids kids = ctune_cx_kids(b->arena, f->loops.at[i]);
+        CXCursor init = kids.n > 0 ? kids.at[0] : clang_getNullCursor();
+        ctune_kids parts = kids.n > 0 ? ctune_cx_kids(b->arena, init) : kids;
+        for (int v = 0; v < b->vars.n && parts.n > 0; v++) {
+            bool declares =
+                clang_equalCursors(clang_getCanonicalCursor(parts.at[0]), b->vars.at[v].decl) != 0;
+            bool assigns = is_write(init) &&
+                           clang_equalCursors(own_variable(b, parts.at[0]), b->vars.at[v].decl);
+            b->vars.at[v].is_outer_counter |= declares || assigns;
+        }
+    }
+}
+
 static void set_liveness(ctune_build *b, const function_facts *f) {
     for (int i = 0; i < b->vars.n; i++) {
         ctune_var *var = &b->vars.at[i];
@@ -387,6 +403,7 @@ bool ctune_vars_scan(ctune_build *b) {
     }
     scan_function(b, &f, b->function, true, 0);
     set_liveness(b, &f);
+    mark_outer(b, &f);
     return !ctune_arena_has_failed(b->arena);
 }
 

@@ -157,6 +157,26 @@ static const extract_case handled[] = {
      "void f(int n, int m, float *a) { int p = 0; again: ; TUNE; for (int i = 0; i < n; i++) "
      "a[p++] = 1; if (n < 3) goto again; }",
      {"param p"}},
+    {"counter around the region",
+     "void f(int n, float *a) { for (int t = 0; t < n; t++) { TUNE; for (int i = 0; i < n; i++) "
+     "a[t * n + "
+     "i] = 1; } }",
+     {"param t i32 sizes 1\n"}},
+    {"counter around the region as an end",
+     "void f(int n, float *a) { for (int t = 0; t < n; t++) { TUNE; for (int i = 0; i < t; i++) "
+     "a[i] = 1; } "
+     "}",
+     {"param t i32 sizes 1024"}},
+    {"counter around the region, given",
+     "void f(int n, float *a) { for (int t = 0; t < n; t++) { TUNE sizes(t=7); for (int i = 0; i < "
+     "n; i++) "
+     "a[t * n + i] = 1; } }",
+     {"param t i32 sizes 7"}},
+    {"declared extents",
+     "void f(int n, int t, int m, float a[n][m]) { TUNE sizes(n=8); for (int i = 0; i < m; i++) "
+     "a[t][i] = "
+     "1; }",
+     {"param t i32 sizes 7"}},
     {"member bound",
      TYPES "void f(S *s) { TUNE; for (int i = 0; i < s->n; i++) s->data[i] = 1; }",
      {"param s_n i32", "text \"s->n\"", "!s_n_mem"}},

@@ -196,6 +196,9 @@ static const run_case_t cases[] = {
     {"", "for (int i = m; i--;) a[i] += b[i];"},
     {"", "for (long i = m; i-- != 0;) k[i] = i;"},
     {"", "for (int i = 0; i < n; i++) for (int j = 0; j < 5; j++) a[i] += b[38 - i + j];"},
+    {"", "for (int i = 4; i >= 1; i -= 2) for (int j = i / 2; j < m; j++) k[j] ^= k[i];"},
+    {"", "for (int i = 0; i < n; i++) k[(4 * i + 7) / 2] += (6 * i + 5) / 3 - (2 * i + 9) / 2;"},
+    {"", "for (int i = n; i >= 0; i -= 3) k[i / 3 + 1] += i % 3 + (i + 8) % 4;"},
     /* chains */
     {"", "for (int i = 0; i < n; i++) a[i] = k[i] = b[i] / 2;"},
     {"double s, t;", "for (int i = 0; i < n; i++) { s = t = b[i]; a[i] = s + t; }"},

@@ -111,6 +111,9 @@ static const extract_case handled[] = {
      "void f(unsigned n, float *a) { TUNE assume(n > 0); for (unsigned i = 0; i < n - 1; i++) a[i] "
      "= 1; }",
      {"assume n - 1 >= 0"}},
+    {"assume of a variable that is not read",
+     F("TUNE assume(m > 3, n > 1); " LOOP),
+     {"warning [unused-assume]", "assume n - 2 >= 0", "S0"}},
     {"standard input's name", F("TUNE; " LOOP), {"S0"}},
 };
 
@@ -141,6 +144,14 @@ static const extract_case refused[] = {
      {"error [unknown-clause]", "status usage error"}},
     {"unknown size", F("TUNE sizes(q=3); " LOOP), {"error [unknown-size]", "sizes(q)"}},
     {"bad assume", F("TUNE assume(n ** 2); " LOOP), {"error [bad-assume]"}},
+    {"sizes that break the guard",
+     "void f(int n, int lda, float *a) { TUNE sizes(n=100, lda=50); for (int i = 0; i < n; i++) "
+     "for (int j "
+     "= 0; j < n; j++) a[i * lda + j] = 1; }",
+     {"[subscript-not-affine]", "lda >= n"}},
+    {"sizes that break assume",
+     F("TUNE sizes(n=100) assume(n <= 64); " LOOP),
+     {"[guard-fails]", "64 >= n"}},
     {"unknown name in assume", F("TUNE assume(zz > 3); " LOOP), {"error [bad-assume]"}},
     {"two names",
      F("TUNE name(q); " LOOP "TUNE name(q); " LOOP),
