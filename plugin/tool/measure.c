@@ -41,7 +41,9 @@ static char *emit(ctune_ctx *ctx, const ctune_measure *m, const ctune_trial *tri
     ctune_text_init(&text);
     ctune_status status = CTUNE_EREFUSED;
     if (ctune_space_nest(m->space, &trial->point, &nest)) {
-        status = ctune_emit_candidate(ctx, &nest, &m->bench->emit, name, &text);
+        ctune_emit_options options = m->bench->emit;
+        options.sizes = m->bench->workload.params; /* finalists are emitted as they ship */
+        status = ctune_emit_candidate(ctx, &nest, &options, name, &text);
     } else {
         ctune_fail(ctx, CTUNE_EREFUSED, "not legal");
     }

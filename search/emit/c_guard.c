@@ -164,6 +164,11 @@ void emit_guard(ctune_emitter *e, const ctune_form *form) {
         ctune_text_printf(e->out, "%s == %lld", e->param[form->fixed_param[i]],
                           (long long)form->fixed_value[i]);
     }
+    for (int i = 0; e->options->sizes != NULL && i < region->n_params; i++) {
+        join(e);
+        e->is_param_used[i] = true;
+        ctune_text_printf(e->out, "%s == %lld", e->param[i], (long long)e->options->sizes[i]);
+    }
     for (int i = 0; i < region->n_assumes && !e->is_standalone; i++) {
         const ctune_assume *a = &region->assumes[i];
         join(e);

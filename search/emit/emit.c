@@ -29,7 +29,8 @@ static ctune_status lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_em
     bool rounds = options->round_products || nest->form->round_products || !options->fma;
     ctune_lower_options o = {.vector_bytes = options->vector_bytes,
                              .openmp = options->openmp && !nest->region->serial,
-                             .products = rounds ? CTUNE_PRODUCTS_ROUNDED : CTUNE_PRODUCTS_FUSED};
+                             .products = rounds ? CTUNE_PRODUCTS_ROUNDED : CTUNE_PRODUCTS_FUSED,
+                             .sizes = options->sizes};
     ctune_arena *arena = ctune_arena_create(ctx);
     if (arena == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");

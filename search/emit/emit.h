@@ -28,6 +28,8 @@ typedef struct ctune_emit_options {
                                 candidates need */
     bool is_c90;             /* the compile is before C99: no declaration after a statement or in
                                 a `for` */
+    const int64_t *sizes;    /* a candidate that is only timed at these values of the parameters
+                                [n_params] and declines others; NULL: for all */
 } ctune_emit_options;
 
 /* Text that one translation unit needs once, before the first tuned region or candidate: helper

@@ -433,7 +433,8 @@ ctune_status ctune_lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_low
     if (status == CTUNE_OK) {
         ctune_pass_options passes = {.vector_bytes = options->vector_bytes,
                                      .reserved = options->reserved,
-                                     .n_reserved = options->n_reserved};
+                                     .n_reserved = options->n_reserved,
+                                     .sizes = options->sizes};
         status = ctune_passes_run(loops, &passes, options->observer, options->observer_data);
     }
     if (status != CTUNE_OK) {

@@ -18,6 +18,8 @@ typedef struct ctune_lower_options {
     const char *const
         *reserved; /* identifiers that must not be used besides the region's: [n_reserved] */
     int n_reserved;
+    const int64_t
+        *sizes; /* the program will only run at these values of the parameters; NULL: any */
     ctune_pass_observer
         observer; /* called after lowering ("lower") and after each pass; may be NULL */
     void *observer_data;

@@ -23,11 +23,14 @@ typedef struct ctune_pass_options {
      * [n_reserved]. */
     const char *const *reserved;
     int n_reserved;
+    /* The program will only run at these values of the parameters [n_params]; NULL: at any. */
+    const int64_t *sizes;
 } ctune_pass_options;
 
 typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options *options);
 
 #define CTUNE_PASS_TABLE(X)                                                                        \
+    X(settle)                                                                                      \
     X(vectorise)                                                                                   \
     X(unroll)                                                                                      \
     X(scalars)                                                                                     \

@@ -50,7 +50,8 @@ typedef struct interpret {
     /* the candidate at hand */
     ctune_products products;
     const ctune_point *point;
-    ctune_text more; /* primitives after the point's */
+    ctune_text more;          /* primitives after the point's */
+    const value_set *settled; /* the program is for this set alone; NULL: for all */
     bool has_failed;
 } interpret;
 
@@ -87,19 +88,6 @@ static void memory_copy(memory *to, const memory *from) {
     for (int t = 0; t < MAX_TENSORS; t++) {
         if (from->data[t] != NULL) {
             memcpy(to->data[t], from->data[t], from->bytes[t]);
-        }
-    }
-}
-
-/* Where sums keep their order values get fractions, so that a product rounded at the wrong place
- * shows. */
-static void add_fractions(ctune_rng *rng, ctune_type type, size_t n, void *data) {
-    for (size_t i = 0; i < n; i++) {
-        double fraction = (double)ctune_rng_below(rng, 1 << 20) / (1 << 20);
-        if (type == CTUNE_F32) {
-            ((float *)data)[i] += (float)fraction;
-        } else if (type == CTUNE_F64) {
-            ((double *)data)[i] += fraction / 3;
         }
     }
 }
@@ -143,7 +131,7 @@ static bool set_create(interpret *p, int which, value_set *s) {
             size_t n = s->initial.bytes[t] / (size_t)ctune_type_get(r->tensors[t].type)->bytes;
             random_fill(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
             if (!r->reassoc) {
-                add_fractions(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
+                random_add_fractions(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
             }
         }
     }
@@ -259,6 +247,7 @@ static void check_text(interpret *p, const char *pass, const ctune_loops *loops)
 }
 
 static void check_set(interpret *p, value_set *s, const char *pass, const ctune_loops *loops) {
+    s = p->settled != NULL ? (value_set *)p->settled : s;
     memory_copy(&s->got, &s->initial);
     p->n_checks++;
     if (ctune_loops_eval_order(&p->ctx, loops, s->params, s->got.data, s->got.bytes,
@@ -302,6 +291,9 @@ static void check_pair(interpret *p, const ctune_nest *nest, const ctune_point *
                                    .observer = observe,
                                    .observer_data = p};
     ctune_loops *loops = NULL;
+    p->settled =
+        ctune_rng_below(&p->rng, 4) == 0 ? &p->sets[ctune_rng_below(&p->rng, N_SETS)] : NULL;
+    options.sizes = p->settled != NULL ? p->settled->params : NULL;
     p->point = point;
     p->has_failed = false;
     ctune_status status = ctune_lower(&p->ctx, nest, &options, &loops);

@@ -40,6 +40,8 @@ typedef struct property_batch {
     int number;
     const char *compiler;
     ctune_emit_options emit;
+    ctune_products products; /* of the candidates: what the interpreter goes by */
+    bool may_contract;       /* the compiler is allowed to fuse: the text must decide */
     int n_regions, n_candidates;
     property_region *regions;
     property_candidate *candidates;
@@ -58,6 +60,8 @@ typedef struct property {
     const char *compilers[PROPERTY_COMPILERS];
     char folder[128];
     bool is_kept;
+    bool has_fma;      /* this machine fuses products */
+    bool is_sanitized; /* candidates are compiled with UndefinedBehaviorSanitizer */
     long n_pairs, n_originals, n_illegal, n_refused, n_refused_regions, n_never_ran;
     int n_failures;
 } property;

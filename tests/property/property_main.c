@@ -9,7 +9,7 @@
  * when it is printed, parsed and applied, and a candidate that declines has written nothing.
  *
  *     property_main [--pairs N] [--seed S] [--only REGION] [--per-region N] [--cc COMPILER]...
- * [--keep]
+ * [--keep] [--sanitize]
  *
  * Every region has its own generator, seeded from S and its number, so that `--seed S --only R`
  * repeats one region. A failure prints seed, region, TE text, schedule and the file that holds the
@@ -240,8 +240,20 @@ static property_batch *batch_make(property *p, int number) {
     }
     b->number = number;
     b->compiler = p->compilers[number % p->n_compilers];
-    b->emit = (ctune_emit_options){
-        .vector_bytes = widths[number % 3], .openmp = number % 4 == 3, .comments = number % 2 == 0};
+    b->emit = (ctune_emit_options){.vector_bytes = widths[number % 3],
+                                   .openmp = number % 4 == 3,
+                                   .comments = number % 2 == 0,
+                                   .contract = CTUNE_CONTRACT_OFF};
+    /* products: no fusing at all; fused by the text; rounded by the text although the compiler may
+     * fuse */
+    int mode = p->has_fma ? number / 2 % 3 : 0;
+    b->may_contract = mode > 0;
+    b->products = mode == 1 ? CTUNE_PRODUCTS_FUSED : CTUNE_PRODUCTS_ROUNDED;
+    if (b->may_contract) {
+        b->emit.fma = true;
+        b->emit.contract = CTUNE_CONTRACT_FAST;
+        b->emit.round_products = mode == 2;
+    }
     b->candidates =
         calloc((size_t)REGIONS_PER_BATCH * (size_t)(p->per_region + 1), sizeof *b->candidates);
     b->regions = calloc(REGIONS_PER_BATCH, sizeof *b->regions);
@@ -358,6 +370,10 @@ static bool take_arguments(property *p, int argc, char **argv) {
             p->is_kept = true;
             continue;
         }
+        if (strcmp(argv[i], "--sanitize") == 0) {
+            p->is_sanitized = true;
+            continue;
+        }
         if (value == NULL) {
             return false;
         }
@@ -382,9 +398,14 @@ static bool take_arguments(property *p, int argc, char **argv) {
 int main(int argc, char **argv) {
     property p = {.want_pairs = 2000, .seed = 1, .only = -1, .per_region = 10};
     ctune_ctx_init(&p.ctx);
+#if defined(__x86_64__)
+    p.has_fma = __builtin_cpu_supports("fma") != 0;
+#elif defined(__aarch64__)
+    p.has_fma = true;
+#endif
     if (!take_arguments(&p, argc, argv)) {
         fprintf(stderr, "usage: property_main [--pairs N] [--seed S] [--only REGION] "
-                        "[--per-region N] [--cc COMPILER]... [--keep]\n");
+                        "[--per-region N] [--cc COMPILER]... [--keep] [--sanitize]\n");
         return 2;
     }
     static const char *const known[] = {"gcc", "clang-19", "clang", "cc"};

@@ -70,8 +70,7 @@ bool property_compile_start(property *p, property_batch *b) {
         CTUNE_OK) {
         return false;
     }
-    /* -fwrapv: the random programs themselves overflow; no contraction: the interpreter rounds
-     * twice. */
+    /* -fwrapv: the random programs themselves overflow */
     const char *words[] = {b->compiler,
                            "-std=gnu11",
                            "-O1",
@@ -87,9 +86,23 @@ bool property_compile_start(property *p, property_batch *b) {
                            b->so_path,
                            b->c_path,
                            "-lm",
-                           "-ffp-contract=off",
-                           b->emit.openmp ? "-fopenmp" : NULL,
+                           b->may_contract ? "-ffp-contract=fast" : "-ffp-contract=off",
+                           NULL,
+                           NULL,
+                           NULL,
                            NULL};
+    size_t n = 0;
+    while (words[n] != NULL) {
+        n++;
+    }
+    if (b->emit.openmp) {
+        words[n++] = "-fopenmp";
+    }
+    if (p->is_sanitized) { /* undefined behaviour ends the child: no runtime library is needed */
+        words[n++] = "-fsanitize=undefined";
+        words[n++] = strstr(b->compiler, "clang") != NULL ? "-fsanitize-trap=undefined"
+                                                          : "-fsanitize-undefined-trap-on-error";
+    }
     if (!spawn((char *const *)(uintptr_t)words, b->log_path, &b->compile_pid)) {
         ctune_status status = ctune_fail(&p->ctx, CTUNE_EENV, "cannot run %s", b->compiler);
         return status == CTUNE_OK;
@@ -168,7 +181,7 @@ typedef struct workset {
     char error[200];
 } workset;
 
-static void workset_create(property_region *r, int set, workset *w) {
+static void workset_create(property_region *r, int set, ctune_products products, workset *w) {
     ctune_ctx ctx;
     size_t bytes[MAX_TENSORS] = {0};
     void *want[MAX_TENSORS] = {0};
@@ -191,12 +204,14 @@ static void workset_create(property_region *r, int set, workset *w) {
             return;
         }
         random_fill(&rng, tensor->type, (size_t)n, w->memory[t].initial);
+        if (!r->region->reassoc) {
+            random_add_fractions(&rng, tensor->type, (size_t)n, w->memory[t].initial);
+        }
         memcpy(w->memory[t].want, w->memory[t].initial, bytes[t]);
         want[t] = w->memory[t].want;
         w->tensors[t] = w->memory[t].data;
     }
-    if (ctune_te_eval(&ctx, r->region, CTUNE_PRODUCTS_ROUNDED, r->params[set], want, bytes) !=
-        CTUNE_OK) {
+    if (ctune_te_eval(&ctx, r->region, products, r->params[set], want, bytes) != CTUNE_OK) {
         snprintf(w->error, sizeof w->error, "the interpreter: %.150s", ctx.error);
         return;
     }
@@ -337,7 +352,7 @@ static void child(const property_batch *b, shared *s, int first) {
                 if (i_region >= 0) {
                     workset_destroy(&sets[set]);
                 }
-                workset_create(&b->regions[c->i_region], set, &sets[set]);
+                workset_create(&b->regions[c->i_region], set, b->products, &sets[set]);
             }
             i_region = c->i_region;
         }

@@ -541,3 +541,14 @@ void random_fill(ctune_rng *rng, ctune_type type, size_t n, void *out) {
         }
     }
 }
+
+void random_add_fractions(ctune_rng *rng, ctune_type type, size_t n, void *data) {
+    for (size_t i = 0; i < n; i++) {
+        double fraction = (double)ctune_rng_below(rng, 1 << 20) / (1 << 20);
+        if (type == CTUNE_F32) {
+            ((float *)data)[i] += (float)fraction;
+        } else if (type == CTUNE_F64) {
+            ((double *)data)[i] += fraction / 3;
+        }
+    }
+}

@@ -25,5 +25,8 @@ void random_region_sizes(const ctune_region *region, ctune_rng *rng, int which, 
 
 /* Integer-valued contents for n elements of the type. */
 void random_fill(ctune_rng *rng, ctune_type type, size_t n, void *out);
+/* For regions whose sums keep their order: floats get fractions, so that a product rounded at the
+ * wrong place shows. */
+void random_add_fractions(ctune_rng *rng, ctune_type type, size_t n, void *data);
 
 #endif
