@@ -507,10 +507,6 @@ bool ctune_index_body(ctune_build *b, const ctune_index_loop *loop, ctune_mnode 
 bool ctune_index_finish(ctune_build *b);
 ctune_expr *ctune_index_expr(ctune_build *b, const ctune_poly *poly, ctune_type type);
 
-/* ---- sizes.c --------------------------------------------------------------------------------- */
-/* Sizes that nobody gave become small enough to be measured. */
-void ctune_sizes_fit(ctune_build *b);
-
 /* ---- finishing, in this order ---------------------------------------------------------------- */
 bool ctune_delinearise(ctune_build *b);   /* indices: polynomials -> dimensions */
 bool ctune_scalars_place(ctune_build *b); /* temporaries and private scalars */

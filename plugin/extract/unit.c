@@ -125,14 +125,10 @@ static ctune_status parse_clauses(extraction *x, const occurrence *o, ctune_prag
 static bool build(ctune_build *b) {
     b->root = ctune_mnode_new(b, CTUNE_M_LOOP);
     b->at = b->root;
-    bool ok = b->root != NULL && ctune_vars_scan(b) && ctune_openmp_apply(b) &&
-              ctune_clauses_apply(b) && ctune_statement_build(b, b->statement) &&
-              ctune_index_finish(b) && ctune_delinearise(b) && ctune_scalars_place(b) &&
-              ctune_aliases_mark(b) && ctune_clauses_check(b) && ctune_facts_check(b);
-    if (ok) {
-        ctune_sizes_fit(b);
-    }
-    return ok;
+    return b->root != NULL && ctune_vars_scan(b) && ctune_openmp_apply(b) &&
+           ctune_clauses_apply(b) && ctune_statement_build(b, b->statement) &&
+           ctune_index_finish(b) && ctune_delinearise(b) && ctune_scalars_place(b) &&
+           ctune_aliases_mark(b) && ctune_clauses_check(b) && ctune_facts_check(b);
 }
 
 static ctune_status report(extraction *x, ctune_build *b, size_t word) {

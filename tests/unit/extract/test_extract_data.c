@@ -177,21 +177,6 @@ static const extract_case handled[] = {
      "a[t][i] = "
      "1; }",
      {"param t i32 sizes 7"}},
-    {"three dimensions of no given size",
-     "void f(int n, int m, int q, float *a) { TUNE; for (int i = 0; i < n; i++) for (int j = 0; j "
-     "< m; j++) "
-     "for (int k = 0; k < q; k++) a[(i * m + j) * q + k] *= 2; }",
-     {"param n i32 sizes 256", "param m i32 sizes 256", "param q i32 sizes 256"}},
-    {"three dimensions of given sizes",
-     "void f(int n, int m, int q, float *a) { TUNE sizes(n=1024, m=1024, q=1024); for (int i = 0; "
-     "i < n; "
-     "i++) for (int j = 0; j < m; j++) for (int k = 0; k < q; k++) a[(i * m + j) * q + k] *= 2; }",
-     {"param n i32 sizes 1024", "param m i32 sizes 1024"}},
-    {"product of three loops",
-     "void f(int n, float a[n][n], float b[n][n], float c[n][n]) { TUNE; for (int i = 0; i < n; "
-     "i++) for "
-     "(int j = 0; j < n; j++) for (int k = 0; k < n; k++) c[i][j] += a[i][k] * b[k][j]; }",
-     {"param n i32 sizes 1024"}},
     {"member bound",
      TYPES "void f(S *s) { TUNE; for (int i = 0; i < s->n; i++) s->data[i] = 1; }",
      {"param s_n i32", "text \"s->n\"", "!s_n_mem"}},
