@@ -405,6 +405,11 @@ static bool build_expression(ctune_build *b, CXCursor cursor) {
         return ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "call of '%s'",
                                   ctune_cx_name(b->arena, cursor));
     }
+    if (strncmp(ctune_build_text(b, cursor), "assert", 6) == 0) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor,
+                                  "'%s' may stop the program; with -DNDEBUG it is gone",
+                                  ctune_build_text(b, cursor));
+    }
     return ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor, "'%s' is no assignment",
                               ctune_build_text(b, cursor));
 }

@@ -64,6 +64,7 @@ typedef struct carried {
     int unknown; /* axis that stands for the value at the start of an iteration */
     const ctune_poly *start, *change;
     const ctune_poly *at_body;
+    const ctune_choice *choices; /* [2] the first iteration, all others; NULL: at_body */
     bool is_induction;
 } carried;
 
@@ -95,6 +96,22 @@ static const ctune_poly *axis_at(ctune_build *b, const ctune_poly *poly,
     return ctune_poly_subst(b->arena, poly, CTUNE_TERM_AXIS, loop->axis, by);
 }
 
+/* The first iteration sees another value than the others: prev = n - 1; ... prev = i; */
+static const ctune_choice *wrap_around(ctune_build *b, const ctune_index_loop *loop,
+                                       const ctune_poly *start, const ctune_poly *before) {
+    ctune_choice *out = CTUNE_NEW_ARRAY(b->arena, ctune_choice, 2);
+    const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, 2);
+    if (out == NULL || cons == NULL) {
+        return NULL;
+    }
+    const ctune_aff *axis = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, loop->axis, 1);
+    cons[0] = ctune_aff_sub(b->arena, loop->first, axis);
+    cons[1] = ctune_aff_add_const(b->arena, ctune_aff_sub(b->arena, axis, loop->first), -1);
+    out[0] = (ctune_choice){1, &cons[0], start};
+    out[1] = (ctune_choice){1, &cons[1], before};
+    return cons[0] != NULL && cons[1] != NULL ? out : NULL;
+}
+
 /* From one iteration's end to the value at the start of each. */
 static void resolve(ctune_build *b, const ctune_index_loop *loop, carried *c, int n, int i,
                     const ctune_poly *end) {
@@ -121,8 +138,11 @@ static void resolve(ctune_build *b, const ctune_index_loop *loop, carried *c, in
     }
     const ctune_poly *one = ctune_poly_const(a, -1);
     const ctune_poly *entry = axis_at(b, end, loop, ctune_poly_add(a, first, one));
+    const ctune_poly *before = axis_at(b, end, loop, ctune_poly_add(a, axis, one));
     if (ctune_poly_is_equal(entry, c[i].start)) { /* what the iteration before left */
-        c[i].at_body = axis_at(b, end, loop, ctune_poly_add(a, axis, one));
+        c[i].at_body = before;
+    } else if (before != NULL) {
+        c[i].choices = wrap_around(b, loop, c[i].start, before);
     }
 }
 
@@ -237,6 +257,10 @@ bool ctune_index_body(ctune_build *b, const ctune_index_loop *loop, ctune_mnode 
     ctune_index_forget(b, loop->body);
     for (int i = 0; i < n; i++) {
         b->vars.at[c[i].var].value = c[i].at_body;
+        if (c[i].choices != NULL) {
+            b->vars.at[c[i].var].n_choices = 2;
+            b->vars.at[c[i].var].choices = c[i].choices;
+        }
     }
     if (!build_body(b, loop, node)) {
         return false;

@@ -66,6 +66,12 @@ static const extract_case handled[] = {
      "i = 0; "
      "i < n; i++) a[i] = b[i] + g(a[i]); }",
      {"b[i] + (f32) (a[i] * a[i])"}},
+    {"assertion without effect",
+     "#include <assert.h>\nvoid f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { "
+     "assert(a[i] > 0); "
+     "a[i] = 1; } }",
+     {"a[i] = (f32) 1"},
+     {"-DNDEBUG"}},
     {"data if", F("if (a[i] > 0) b[i] = a[i];"), {"when a[i] > (f32) 0"}},
     {"data else", F("if (a[i] > 0) b[i] = 1; else b[i] = 2;"), {"when !(a[i] > (f32) 0)"}},
     {"condition is changed",
@@ -198,6 +204,11 @@ static const extract_case refused[] = {
     {"increment inside", F("a[i] = k[m]++;"), {"[side-effect]"}},
     {"effect in &&", F("if (a[i] > 0 && k[m]++) a[i] = 1;"), {"[side-effect]"}},
     {"comma inside", F("a[i] = (b[i], c[i]);"), {"[side-effect]"}},
+    {"assertion",
+     "#include <assert.h>\nvoid f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { "
+     "assert(a[i] > 0); "
+     "a[i] = 1; } }",
+     {"[side-effect]", "-DNDEBUG"}},
     {"chain in an expression", F("a[i] = 2 * (b[i] = 1);"), {"[nested-assignment]"}},
     {"conditional statement", F("a[i] > 0 ? (b[i] = 1) : (c[i] = 2);"), {"[side-effect]"}},
     {"statement expression", F("a[i] = ({ float t = b[i]; t; });"), {"[statement-expression]"}},

@@ -121,6 +121,13 @@ static const run_case_t cases[] = {
      "a[i] = b[l] - b[r]; }"},
     {"unsigned p = 0;", "for (int i = 0; i < n; i++) { a[p] += b[i]; p += 2; }"},
     {"long p; int q;", "for (int i = 0; i < n; i++) { p = 2L * i; q = p + 1; a[q] = b[p]; }"},
+    {"int p;", "{ p = n - 1; for (int i = 0; i < n; i++) { a[i] = b[p]; p = i; } }"},
+    {"int p, q;",
+     "{ p = n - 1; for (int i = 0; i < n; i++) { q = i + 1; if (q == n) q = 0; a[i] = b[p] + b[q]; "
+     "p = i; } }"},
+    {"int p;", "for (int j = 0; j < m; j++) { p = 7; for (int i = 1; i < n; i++) { a[i] += b[p + "
+               "j]; p = i + j; "
+               "} }"},
     /* borders */
     {"", "for (int i = 0; i < n; i++) a[i] = b[i > 0 ? i - 1 : 0] + b[i < n - 1 ? i + 1 : n - 1];"},
     {"", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i * m + j] = (j > 0 ? b[i * m "
