@@ -36,14 +36,6 @@ bool ctune_type_check(ctune_build *b, CXType type, CXCursor at) {
     return true;
 }
 
-/* Element type without the array dimensions. */
-static CXType innermost(CXType type) {
-    while (ctune_cx_is_array(type)) {
-        type = clang_getArrayElementType(clang_getCanonicalType(type));
-    }
-    return type;
-}
-
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 static bool add_step(ctune_build *b, ctune_lval *lval, const char *text, int dim, CXCursor at) {
@@ -154,19 +146,20 @@ static bool decay(ctune_build *b, ctune_lval *lval) {
     return lval->pending != NULL;
 }
 
-/* Dimensions before a pointer that is itself read from memory must be constants: they become text.
- */
+/* Dimensions before a pointer that is itself read from memory must stay: they become text. */
 static bool freeze_dims(ctune_build *b, ctune_lval *lval, CXCursor at) {
+    if (lval->n_dims > 0 && ctune_hoist_text(b, lval) == NULL) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_POINTER_TO_POINTER, at,
+                                  "the pointer '%s' is read from an array",
+                                  ctune_build_text(b, at));
+    }
     for (int i = 0; i < lval->n_steps; i++) {
-        ctune_step *step = &lval->steps[i];
-        int64_t value;
-        if (step->text == NULL && !ctune_poly_is_const(lval->idx[step->dim], &value)) {
-            return ctune_build_refuse(b, CTUNE_REFUSE_POINTER_TO_POINTER, at,
-                                      "the pointer '%s' is read from an array",
-                                      ctune_build_text(b, at));
-        }
-        if (step->text == NULL) {
-            step->text = ctune_arena_printf(b->arena, "[%lld]", (long long)value);
+        ctune_lval one = *lval;
+        if (lval->steps[i].text == NULL) { /* one step's text is what it adds to the root's name */
+            one.steps[0] = lval->steps[i];
+            one.n_steps = 1;
+            const char *text = ctune_hoist_text(b, &one);
+            lval->steps[i].text = text == NULL ? "" : text + strlen(lval->root->name);
         }
     }
     lval->n_dims = 0;
@@ -210,7 +203,7 @@ static bool load_pointer(ctune_build *b, ctune_lval *lval, CXCursor at) {
 }
 
 /* [] or *: the pending offset becomes a dimension. */
-static bool consume(ctune_build *b, ctune_lval *lval, CXCursor at) {
+bool ctune_lval_consume(ctune_build *b, ctune_lval *lval, CXCursor at) {
     int64_t zero;
     if (lval->is_address) {
         if (!ctune_poly_is_const(lval->pending, &zero) || zero != 0) {
@@ -363,15 +356,25 @@ bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out) {
         }
     } /* fall through */
     case CXCursor_DeclRefExpr:
+        if (ctune_inline_is_bound(b, clang_getCursorReferenced(cursor))) {
+            return ctune_inline_pointer(b, clang_getCursorReferenced(cursor), out) ||
+                   ctune_build_refuse(b, CTUNE_REFUSE_POINTER_EXPRESSION, cursor,
+                                      "'%s' is no fixed pointer", ctune_build_text(b, cursor));
+        } /* fall through */
     case CXCursor_MemberRefExpr:
     case CXCursor_ArraySubscriptExpr:
         if (!ctune_lval_get(b, cursor, out)) {
             return false;
         }
         return ctune_cx_is_array(out->type) ? decay(b, out) : load_pointer(b, out, cursor);
-    case CXCursor_CallExpr:
+    case CXCursor_CallExpr: {
+        CXCursor definition = ctune_inline_definition(cursor);
+        if (!clang_Cursor_isNull(definition)) {
+            return ctune_inline_call_pointer(b, cursor, definition, out);
+        }
         return ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "'%s' returns a pointer",
                                   ctune_cx_name(b->arena, cursor));
+    }
     case CXCursor_StmtExpr:
         return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT_EXPRESSION, cursor,
                                   "statement expression");
@@ -391,6 +394,9 @@ static bool lval_variable(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     if (var == NULL) {
         return ctune_build_refuse(b, CTUNE_REFUSE_EXPRESSION, cursor, "'%s' is no variable",
                                   ctune_build_text(b, cursor));
+    }
+    if (!ctune_inline_sees(b, var, cursor)) {
+        return false;
     }
     memset(out, 0, sizeof *out);
     out->root = var;
@@ -425,7 +431,7 @@ static bool lval_member(ctune_build *b, CXCursor cursor, ctune_lval *out) {
         if (is_plain) {
             out->is_pending = false;
             sign = "->";
-        } else if (!consume(b, out, cursor)) {
+        } else if (!ctune_lval_consume(b, out, cursor)) {
             return false;
         }
     } else if (!ctune_lval_get(b, kids.at[0], out)) {
@@ -451,7 +457,7 @@ static bool lval_subscript(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     }
     int p = ctune_cx_is_pointer(clang_getCursorType(kids.at[0])) ? 0 : 1;
     return ctune_lval_pointer(b, kids.at[p], out) && add_offset(b, out, kids.at[1 - p], 1) &&
-           consume(b, out, cursor);
+           ctune_lval_consume(b, out, cursor);
 }
 
 bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out) {
@@ -466,7 +472,7 @@ bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out) {
         return lval_subscript(b, cursor, out);
     case CXCursor_UnaryOperator:
         if (clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Deref && kids.n == 1) {
-            return ctune_lval_pointer(b, kids.at[0], out) && consume(b, out, cursor);
+            return ctune_lval_pointer(b, kids.at[0], out) && ctune_lval_consume(b, out, cursor);
         }
         if (clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Real ||
             clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Imag) {
@@ -482,128 +488,4 @@ bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     }
     return ctune_build_refuse(b, CTUNE_REFUSE_EXPRESSION, cursor, "'%s' cannot be read or written",
                               ctune_build_text(b, cursor));
-}
-
-/* ---- tensors and uses ------------------------------------------------------------------------ */
-
-int ctune_tensor_new(ctune_build *b, const char *key, const char *name, ctune_type type) {
-    const char *unique = ctune_build_name(b, name);
-    ctune_mtensor *m = CTUNE_PUSH(b, b->tensors);
-    if (m == NULL || unique == NULL || key == NULL) {
-        return -1;
-    }
-    m->key = key;
-    m->t.name = unique;
-    m->t.type = type;
-    m->t.elem_stride_bytes = ctune_type_get(type)->bytes;
-    return b->tensors.n - 1;
-}
-
-/* `float A[restrict n]`: libclang drops the qualifier with the decay, the text keeps it. */
-static bool has_restrict_text(ctune_build *b, ctune_var *var) {
-    const char *text =
-        ctune_source_line(b->source, b->arena, ctune_cx_begin(var->decl), ctune_cx_end(var->decl));
-    const char *open = text != NULL ? strchr(text, '[') : NULL;
-    return open != NULL && strstr(open, "restrict") != NULL;
-}
-
-static const char *name_of(ctune_build *b, const ctune_lval *lval) {
-    const char *text = lval->root->name;
-    for (int i = 0; i < lval->n_steps && text != NULL; i++) {
-        if (lval->steps[i].text != NULL) {
-            text = ctune_arena_printf(b->arena, "%s%s", text, lval->steps[i].text);
-        }
-    }
-    return text;
-}
-
-static void fill_tensor(ctune_build *b, ctune_mtensor *m, const ctune_lval *lval, CXCursor at) {
-    ctune_tensor *t = &m->t;
-    t->rank = lval->n_dims;
-    t->pattern = ctune_lval_text(b, lval, false);
-    const char *zero = ctune_lval_text(b, lval, true);
-    bool is_plain = lval->n_dims == 1 && lval->steps[lval->n_steps - 1].text == NULL;
-    if (is_plain && zero != NULL) { /* "A[0]" -> "A" */
-        t->base = ctune_arena_strndup(b->arena, zero, strlen(zero) - 3);
-    } else {
-        t->base = ctune_arena_printf(b->arena, "&%s", zero != NULL ? zero : "");
-    }
-    for (int d = 0; d < lval->n_dims; d++) {
-        t->extent[d] = lval->extent[d];
-    }
-    bool is_scalar = lval->n_steps == 0;
-    t->elem_stride_bytes = lval->n_dims > 0 && lval->steps[lval->n_steps - 1].text != NULL &&
-                                   lval->elem_stride_bytes > t->elem_stride_bytes
-                               ? (int)lval->elem_stride_bytes
-                               : t->elem_stride_bytes;
-    t->is_pointer = lval->is_indirect;
-    t->is_restrict =
-        lval->is_restrict || (lval->root->is_parameter && ctune_cx_is_array(lval->root->type) &&
-                              has_restrict_text(b, lval->root));
-    t->is_const =
-        lval->is_const || clang_isConstQualifiedType(clang_getCanonicalType(lval->type)) != 0;
-    t->is_scalar_var = lval->n_dims == 0;
-    m->scalar = is_scalar ? lval->root : NULL;
-    m->root = lval->root;
-    m->is_array_object = !lval->is_indirect && lval->n_dims > 0;
-    m->is_global = !lval->root->is_automatic;
-    m->is_local_array = lval->root->is_inside && lval->n_dims > 0;
-    m->offset = ctune_cx_begin(at);
-}
-
-int ctune_tensor_of_lval(ctune_build *b, const ctune_lval *lval, CXCursor at) {
-    CXType element = innermost(lval->type);
-    if (!ctune_type_check(b, element, at) || !ctune_type_check(b, lval->type, at)) {
-        return -1;
-    }
-    const char *key = ctune_arena_printf(b->arena, "%d|%s", (int)(lval->root - b->vars.at),
-                                         ctune_lval_text(b, lval, false));
-    for (int i = 0; i < b->tensors.n && key != NULL; i++) {
-        if (strcmp(b->tensors.at[i].key, key) == 0) {
-            return i;
-        }
-    }
-    const char *name = name_of(b, lval);
-    int id = name == NULL ? -1 : ctune_tensor_new(b, key, name, ctune_cx_type(lval->type));
-    if (id >= 0) {
-        fill_tensor(b, &b->tensors.at[id], lval, at);
-        if (lval->n_steps == 0) {
-            lval->root->tensor = id;
-        }
-    }
-    return id;
-}
-
-int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, ctune_access *slot) {
-    int tensor = ctune_tensor_of_lval(b, lval, at);
-    if (tensor < 0) {
-        return -1;
-    }
-    ctune_acc *acc = CTUNE_PUSH(b, b->accs);
-    const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, b->domain.n + 1);
-    if (acc == NULL || cons == NULL) {
-        return -1;
-    }
-    acc->tensor = tensor;
-    acc->n_idx = lval->n_dims;
-    memcpy(acc->idx, lval->idx, sizeof acc->idx);
-    if (b->domain.n > 0) {
-        memcpy(cons, b->domain.at, (size_t)b->domain.n * sizeof *cons);
-    }
-    acc->n_cons = b->domain.n;
-    acc->cons = cons;
-    acc->is_maybe = b->n_maybe > 0;
-    acc->slot = slot;
-    acc->offset = ctune_cx_begin(at);
-    slot->tensor = tensor;
-    return b->accs.n - 1;
-}
-
-bool ctune_access_is_equal(const ctune_build *b, int x, int y) {
-    const ctune_acc *u = &b->accs.at[x], *v = &b->accs.at[y];
-    bool same = u->tensor == v->tensor && u->n_idx == v->n_idx;
-    for (int d = 0; d < u->n_idx && same; d++) {
-        same = ctune_poly_is_equal(u->idx[d], v->idx[d]);
-    }
-    return same;
 }

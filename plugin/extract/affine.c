@@ -161,14 +161,26 @@ static ctune_int get_variable(ctune_build *b, CXCursor cursor) {
         value = clang_getEnumConstantDeclValue(decl);
         return of_const(b, value, ctune_cx_type(clang_getCursorType(cursor)));
     }
+    if (ctune_inline_is_bound(b, decl)) {
+        ctune_int bound = ctune_inline_affine(b, decl);
+        return bound.poly != NULL ? bound : not_affine(b, cursor);
+    }
     ctune_var *var = ctune_vars_find(b, decl);
     ctune_type type = var != NULL ? ctune_cx_type(var->type) : CTUNE_N_TYPES;
-    if (var == NULL || type >= CTUNE_F16) {
+    if (var == NULL || type >= CTUNE_F16 || !ctune_inline_sees(b, var, cursor)) {
         return not_affine(b, cursor);
     }
-    if (var->value != NULL) {
-        return (ctune_int){var->value, type, true};
+    if (ctune_hoist_constant(b, var, &value)) {
+        return of_const(b, value, type);
     }
+    const ctune_aff *kept = b->split;
+    b->split = NULL;
+    ctune_int known = ctune_index_get(b, var, cursor);
+    if (known.poly != NULL || b->split != NULL) {
+        b->split = b->split != NULL ? b->split : kept;
+        return known;
+    }
+    b->split = kept;
     if (var->was_counter) {
         ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_READ_AFTER, cursor,
                            "'%s' is read in the region after its loop", var->name);
@@ -191,6 +203,12 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
         return NONE;
     }
     ctune_type type = ctune_cx_type(lval.type);
+    if (lval.n_dims > 0 && type < CTUNE_F16 && ctune_type_check(b, lval.type, cursor)) {
+        int load = ctune_hoist_load(b, &lval, type);
+        if (load >= 0) {
+            return (ctune_int){ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, load), type, true};
+        }
+    }
     if (lval.n_dims > 0 || type >= CTUNE_F16 || !ctune_type_check(b, lval.type, cursor)) {
         ctune_build_refuse(
             b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_INDIRECT : CTUNE_REFUSE_BOUND_READS_ARRAY,
@@ -211,15 +229,42 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* floor(num / den) as an atom. */
+/* What den divides comes out of the division: (2*i + 5) / 2 is i + 5 / 2. */
+static bool divide_out(ctune_build *b, const ctune_poly *num, int64_t den, const ctune_poly **whole,
+                       const ctune_poly **rest) {
+    *whole = *rest = ctune_poly_const(b->arena, 0);
+    for (int i = 0; i < num->n; i++) {
+        ctune_mono m = num->mono[i], left = num->mono[i];
+        int64_t q = m.coef / den - (m.coef % den < 0); /* floor */
+        bool is_out = m.degree == 0 || m.coef % den == 0;
+        left.coef = m.coef - q * den;
+        m.coef = q;
+        if (is_out) {
+            *whole = ctune_poly_add(b->arena, *whole, ctune_poly_collect(b->arena, &m, 1));
+        }
+        *rest = ctune_poly_add(b->arena, *rest,
+                               ctune_poly_collect(b->arena, is_out ? &left : &num->mono[i], 1));
+    }
+    return *whole != NULL && *rest != NULL;
+}
+
+/* floor(num / den), with an atom for what is no whole number. */
 static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_t den) {
-    const ctune_aff *aff = ctune_poly_to_aff(b->arena, num);
+    const ctune_poly *whole, *rest;
+    if (!divide_out(b, num, den, &whole, &rest)) {
+        return NULL;
+    }
+    int64_t value;
+    if (ctune_poly_is_const(rest, &value)) { /* 0 <= value < den */
+        return whole;
+    }
+    const ctune_aff *aff = ctune_poly_to_aff(b->arena, rest);
     if (aff == NULL) {
         return NULL;
     }
     for (int i = 0; i < b->divs.n; i++) {
         if (b->divs.at[i].den == den && ctune_aff_is_equal(b->divs.at[i].num, aff)) {
-            return ctune_poly_atom(b->arena, CTUNE_TERM_DIV, i);
+            return ctune_poly_add(b->arena, whole, ctune_poly_atom(b->arena, CTUNE_TERM_DIV, i));
         }
     }
     ctune_div *div = CTUNE_PUSH(b, b->divs);
@@ -227,7 +272,8 @@ static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_
         return NULL;
     }
     *div = (ctune_div){aff, den};
-    return ctune_poly_atom(b->arena, CTUNE_TERM_DIV, b->divs.n - 1);
+    return ctune_poly_add(b->arena, whole,
+                          ctune_poly_atom(b->arena, CTUNE_TERM_DIV, b->divs.n - 1));
 }
 
 /* C's x / den and x % den. needs_sign: x must be >= 0 for floor to be C's truncation. */
@@ -256,6 +302,24 @@ static ctune_int get_quotient(ctune_build *b, ctune_int x, int64_t den, bool is_
         floor = ctune_poly_sub(b->arena, x.poly, ctune_poly_scale(b->arena, floor, den));
     }
     return floor == NULL ? not_affine(b, at) : (ctune_int){floor, x.type, true};
+}
+
+/* x % n at a border that wraps around: x where 0 <= x < n, x - n where n <= x < 2n. */
+static ctune_int get_wrap(ctune_build *b, ctune_int x, ctune_int y, CXCursor at) {
+    ctune_arena *a = b->arena;
+    x = ctune_affine_settle(b, x, at);
+    y = ctune_affine_settle(b, y, at);
+    const ctune_aff *value = ctune_poly_to_aff(a, x.poly), *n = ctune_poly_to_aff(a, y.poly);
+    const ctune_aff *below = ctune_aff_add_const(a, ctune_aff_sub(a, n, value), -1);
+    const ctune_aff *twice = ctune_aff_add(a, n, below);
+    if (value == NULL || twice == NULL || !ctune_facts_has(b, b->domain.n, b->domain.at, value) ||
+        !ctune_facts_has(b, b->domain.n, b->domain.at, twice)) {
+        return not_affine(b, at);
+    }
+    ctune_answer answer = ctune_split_answer(b, below);
+    return answer == CTUNE_YES  ? x
+           : answer == CTUNE_NO ? (ctune_int){ctune_poly_sub(a, x.poly, y.poly), x.type, true}
+                                : not_affine(b, at);
 }
 
 static ctune_int get_sum(ctune_build *b, enum CXBinaryOperatorKind op, ctune_int x, ctune_int y,
@@ -288,6 +352,9 @@ static ctune_int get_binary(ctune_build *b, CXCursor cursor) {
         return get_sum(b, op, x, y, type, cursor);
     }
     int64_t c;
+    if (op == CXBinaryOperator_Rem && !ctune_poly_is_const(y.poly, &c)) {
+        return get_wrap(b, x, y, cursor);
+    }
     if (!ctune_poly_is_const(y.poly, &c) || c < 0) {
         return not_affine(b, cursor);
     }
@@ -311,12 +378,46 @@ static ctune_int get_binary(ctune_build *b, CXCursor cursor) {
     }
 }
 
+/* a[k++]: the value now; the step is a statement of its own behind this one. */
+static ctune_int get_step(ctune_build *b, CXCursor cursor, enum CXUnaryOperatorKind op) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
+    CXCursor operand = kids.n == 1 ? ctune_cx_strip(b->arena, kids.at[0]) : cursor;
+    ctune_var *var = ctune_cx_kind(operand) == CXCursor_DeclRefExpr
+                         ? ctune_vars_find(b, ctune_cx_decl(operand))
+                         : NULL;
+    ctune_int x = NONE;
+    if (var != NULL && ctune_index_is(var) && !var->is_counter) {
+        x = ctune_index_get(b, var, cursor);
+    }
+    bool is_noted = false;
+    for (int i = 0; i < b->steps.n; i++) {
+        is_noted |= clang_equalCursors(b->steps.at[i], cursor) != 0;
+    }
+    CXCursor *slot = x.poly == NULL ? NULL : is_noted ? b->steps.at : CTUNE_PUSH(b, b->steps);
+    if (slot == NULL) {
+        ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor, "'%s' changes a variable",
+                           ctune_build_text(b, cursor));
+        return NONE;
+    }
+    if (!is_noted) {
+        *slot = cursor;
+    }
+    if (op == CXUnaryOperator_PreInc || op == CXUnaryOperator_PreDec) {
+        const ctune_poly *step = ctune_poly_const(b->arena, op == CXUnaryOperator_PreInc ? 1 : -1);
+        x.poly = ctune_poly_add(b->arena, x.poly, step);
+    }
+    return x;
+}
+
 static ctune_int get_unary(ctune_build *b, CXCursor cursor) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     ctune_type type = ctune_cx_type(clang_getCursorType(cursor));
     enum CXUnaryOperatorKind op = clang_getCursorUnaryOperatorKind(cursor);
     if (op == CXUnaryOperator_Deref) {
         return get_member(b, cursor);
+    }
+    if (op >= CXUnaryOperator_PostInc && op <= CXUnaryOperator_PreDec && b->in_subscript) {
+        return get_step(b, cursor, op);
     }
     if (op >= CXUnaryOperator_PostInc && op <= CXUnaryOperator_PreDec) {
         ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor, "'%s' changes a variable",
@@ -349,6 +450,21 @@ static ctune_int get_wrapped(ctune_build *b, CXCursor cursor) {
                              : ctune_affine_cast(b, ctune_affine_get(b, kids.at[0]), to, cursor);
 }
 
+/* c ? x : y where the domain decides c; otherwise the domain has to be split. */
+static ctune_int get_conditional(ctune_build *b, CXCursor cursor) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
+    ctune_type type = ctune_cx_type(clang_getCursorType(cursor));
+    if (kids.n != 3 || type >= CTUNE_F16) {
+        return not_affine(b, cursor);
+    }
+    ctune_answer answer = ctune_split_decide(b, kids.at[0]);
+    if (answer == CTUNE_OPEN || answer == CTUNE_OPAQUE) {
+        return not_affine(b, cursor);
+    }
+    return ctune_affine_cast(b, ctune_affine_get(b, kids.at[answer == CTUNE_YES ? 1 : 2]), type,
+                             cursor);
+}
+
 ctune_int ctune_affine_get(ctune_build *b, CXCursor cursor) {
     int64_t value;
     ctune_type type = ctune_cx_type(clang_getCursorType(cursor));
@@ -370,14 +486,22 @@ ctune_int ctune_affine_get(ctune_build *b, CXCursor cursor) {
         return get_binary(b, cursor);
     case CXCursor_UnaryOperator:
         return get_unary(b, cursor);
+    case CXCursor_ConditionalOperator:
+        return get_conditional(b, cursor);
     case CXCursor_ParenExpr:
     case CXCursor_UnexposedExpr:
     case CXCursor_CStyleCastExpr:
         return get_wrapped(b, cursor);
-    case CXCursor_CallExpr:
+    case CXCursor_CallExpr: {
+        CXCursor definition = ctune_inline_definition(cursor);
+        if (!clang_Cursor_isNull(definition)) {
+            ctune_int result = ctune_inline_call_affine(b, cursor, definition);
+            return result.poly != NULL ? result : not_affine(b, cursor);
+        }
         ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "'%s' is called in a bound or subscript",
                            ctune_cx_name(b->arena, cursor));
         return NONE;
+    }
     default:
         return not_affine(b, cursor);
     }
@@ -398,7 +522,8 @@ static int product_param(ctune_build *b, const ctune_mono *m) {
             __builtin_mul_overflow(size, ctune_build_size(b, m->atom[i].id), &size)) {
             return -1;
         }
-        is_memory |= b->param_of_member.at[m->atom[i].id] != 0;
+        is_memory |= b->param_infos.at[m->atom[i].id].is_memory;
+        b->param_infos.at[m->atom[i].id].is_factor = true;
     }
     return ctune_param_of_text(b, ctune_arena_printf(b->arena, "(%s)", text), CTUNE_I64, size,
                                is_memory);

@@ -66,7 +66,7 @@ static bool guard_param(ctune_build *b, const ctune_param *param) {
 static bool mark_params(ctune_build *b) {
     for (int p = 0; p < b->params.n; p++) {
         const ctune_param *param = &b->params.at[p];
-        if (!b->param_of_member.at[p]) {
+        if (!b->param_infos.at[p].is_memory) {
             continue;
         }
         if (is_changed_by_name(b, param->c_text)) {
@@ -74,8 +74,8 @@ static bool mark_params(ctune_build *b) {
                 b, CTUNE_REFUSE_BOUND_CHANGES, b->begin,
                 "'%s' is a bound or subscript and is assigned in the region", param->c_text);
         }
-        bool is_variable =
-            strpbrk(param->c_text, "(? ") == NULL; /* else its parts are listed, too */
+        bool is_variable = strpbrk(param->c_text, "(? ") == NULL ||
+                           ctune_hoist_is_hoisted(b, p); /* else its parts are listed, too */
         if (is_variable && !b->pragma->noalias && needs_guard(b, param->type) &&
             !guard_param(b, param)) {
             return false;
@@ -97,5 +97,5 @@ bool ctune_aliases_mark(ctune_build *b) {
             m->t.is_pointer = true;
         }
     }
-    return mark_params(b);
+    return ctune_hoist_check(b) && mark_params(b);
 }

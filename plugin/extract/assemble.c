@@ -48,6 +48,10 @@ static bool flatten_stage(flatten *f, const ctune_mnode *node, const ctune_expr 
     *s = m->s;
     s->target = *m->target;
     s->guard = guard;
+    const ctune_mtensor *t = &f->b->tensors.at[f->b->accs.at[m->target_acc].tensor];
+    s->reassoc = !f->b->pragma->strict && t->root != NULL && ctune_type_is_float(s->calc) &&
+                 ctune_update_get(s->update)->is_assoc &&
+                 ctune_openmp_is_reduction(f->b, t->root->name, m->offset);
     s->name = ctune_arena_printf(f->b->arena, "S%d", f->region->n_stages);
     return s->name != NULL &&
            push_node(f, out,
@@ -169,6 +173,9 @@ static bool number_tensors(flatten *f) {
     f->region->tensors = tensors;
     for (int i = 0; i < b->accs.n; i++) {
         ctune_access *slot = b->accs.at[i].slot;
+        if (b->accs.at[i].tensor < 0) {
+            continue;
+        }
         slot->tensor = f->tensor_id[slot->tensor];
     }
     for (int s = 0; s < f->region->n_stages; s++) {
@@ -239,7 +246,7 @@ static const char *copy_text(ctune_build *b, const char *text) {
 static void copy_clauses(ctune_build *b, ctune_region *r) {
     const ctune_pragma *p = b->pragma;
     r->reassoc = p->reassoc || (b->has_fast_math && !p->strict);
-    r->serial = p->serial;
+    r->serial = p->serial || b->omp->is_serial;
     r->n_threads = p->n_threads;
     r->weight = p->weight;
     r->schedule = copy_text(b, p->schedule);
@@ -278,6 +285,15 @@ static bool build_region(flatten *f) {
     r->params = b->params.at;
     r->n_axes = b->axes.n;
     r->axes = b->axes.at;
+    for (int i = 0; i < b->divs.n; i++) { /* of a form that was tried and dropped */
+        for (int t = 0; t < b->divs.at[i].num->n_terms; t++) {
+            const ctune_term *term = &b->divs.at[i].num->terms[t];
+            if (term->kind == CTUNE_TERM_AXIS && term->id >= b->axes.n) {
+                b->divs.at[i].num = ctune_aff_const(b->arena, 0);
+                break;
+            }
+        }
+    }
     r->n_divs = b->divs.n;
     r->divs = b->divs.at;
     r->stages = f->stages;

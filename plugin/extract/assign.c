@@ -29,6 +29,8 @@ ctune_mnode *ctune_stage_new(ctune_build *b, CXCursor at, ctune_access *slot, in
     stage->s.update = update;
     stage->s.calc = calc;
     stage->s.rhs = rhs;
+    at = b->frame != NULL ? b->call : at;
+    stage->offset = ctune_cx_begin(at);
     ctune_source_place(b->source, ctune_cx_begin(at), &stage->s.line, &stage->s.col);
     stage->s.text = ctune_source_line(b->source, b->arena, ctune_cx_begin(at), ctune_cx_end(at));
     return node;
@@ -161,7 +163,7 @@ static bool get_target(ctune_build *b, CXCursor cursor, target *out) {
                                   "the pointer '%s' is assigned", ctune_build_text(b, cursor));
     }
     ctune_var *var = out->lval.root;
-    if (out->lval.n_steps == 0 && var->value != NULL) {
+    if (out->lval.n_steps == 0 && var->is_counter) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRITTEN, cursor,
                                   "the counter '%s' is assigned in the loop", var->name);
     }
@@ -211,6 +213,11 @@ static bool compound_store(ctune_build *b, CXCursor at, const target *t, ctune_o
     return value != NULL && add_set(b, at, t, value);
 }
 
+/* The variable, when the target is an integer that subscripts depend on. */
+static ctune_var *index_of(const target *t) {
+    return t->lval.n_steps == 0 && ctune_index_is(t->lval.root) ? t->lval.root : NULL;
+}
+
 static bool build_compound(ctune_build *b, CXCursor cursor) {
     static const struct {
         enum CXBinaryOperatorKind kind;
@@ -232,12 +239,21 @@ static bool build_compound(ctune_build *b, CXCursor cursor) {
         return kids.n == 2 ? false
                            : ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "no assignment");
     }
+    enum CXBinaryOperatorKind kind = clang_getCursorBinaryOperatorKind(cursor);
+    ctune_var *index = index_of(&t);
+    ctune_index_value worth = {0};
+    if (index != NULL) {
+        worth = ctune_index_eval(b, index, kind, kids.at[1]);
+    }
     ctune_expr *rhs = ctune_expr_get(b, kids.at[1]);
     if (rhs == NULL) {
         return false;
     }
+    if (index != NULL) {
+        ctune_index_set(b, index, worth);
+    }
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (table[i].kind != clang_getCursorBinaryOperatorKind(cursor)) {
+        if (table[i].kind != kind) {
             continue;
         }
         if (table[i].update == CTUNE_UPDATE_SET) {
@@ -260,6 +276,10 @@ static bool build_step(ctune_build *b, CXCursor cursor, bool is_plus) {
         return kids.n == 1 ? false
                            : ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "no assignment");
     }
+    ctune_var *index = index_of(&t);
+    if (index != NULL) {
+        ctune_index_set(b, index, ctune_index_step(b, index, is_plus ? 1 : -1));
+    }
     if (t.type == CTUNE_BOOL) { /* b-- toggles, b++ sets: as C computes it */
         ctune_expr *old = ctune_expr_cast(b, read_old(b, cursor, &t), CTUNE_I32);
         ctune_expr *sum = old == NULL
@@ -274,29 +294,84 @@ static bool build_step(ctune_build *b, CXCursor cursor, bool is_plus) {
                      ctune_expr_int(b, calc, 1));
 }
 
+static bool build_assign(ctune_build *b, CXCursor cursor);
+
+/* a = b = e: first b = e, then a is what b holds now. */
+static bool build_chain(ctune_build *b, CXCursor cursor, CXCursor inner, CXCursor value_at,
+                        const target *t) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, inner);
+    if (kids.n != 2 || !build_assign(b, inner)) {
+        return false;
+    }
+    ctune_index_value worth = {0};
+    ctune_var *index = index_of(t);
+    if (index != NULL) {
+        worth = ctune_index_eval(b, index, CXBinaryOperator_Assign, kids.at[0]);
+    }
+    ctune_expr *value = ctune_expr_get(b, kids.at[0]);
+    value = ctune_expr_cast(b, value, ctune_cx_type(clang_getCursorType(value_at)));
+    bool ok = value != NULL && add_set(b, cursor, t, value);
+    if (ok && index != NULL) {
+        ctune_index_set(b, index, worth);
+    }
+    return ok;
+}
+
 static bool build_assign(ctune_build *b, CXCursor cursor) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     target t;
     if (kids.n != 2) {
         return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "no assignment");
     }
+    if (clang_getCanonicalType(clang_getCursorType(cursor)).kind == CXType_Record) {
+        return ctune_copy_struct(b, cursor, kids.at[0], kids.at[1]);
+    }
     if (!get_target(b, kids.at[0], &t)) {
         return false;
     }
+    CXCursor right = kids.at[1];
+    while (ctune_cx_kind(right) == CXCursor_UnexposedExpr ||
+           ctune_cx_kind(right) == CXCursor_ParenExpr) {
+        ctune_kids inner = ctune_cx_exprs(b->arena, right);
+        if (inner.n != 1) {
+            break;
+        }
+        right = inner.at[0];
+    }
+    if (clang_getCursorBinaryOperatorKind(right) == CXBinaryOperator_Assign) {
+        return build_chain(b, cursor, right, kids.at[1], &t);
+    }
+    ctune_var *index = index_of(&t);
+    ctune_index_value worth = {0};
+    if (index != NULL) {
+        worth = ctune_index_eval(b, index, CXBinaryOperator_Assign, kids.at[1]);
+    }
     ctune_expr *value = ctune_expr_get(b, kids.at[1]);
-    return value != NULL && add_set(b, cursor, &t, value);
+    bool ok = value != NULL && add_set(b, cursor, &t, value);
+    if (ok && index != NULL) {
+        ctune_index_set(b, index, worth);
+    }
+    return ok;
 }
 
 bool ctune_assign_initialiser(ctune_build *b, CXCursor decl, ctune_var *var, CXCursor init) {
     target t = {.lval = {.root = var, .type = var->type}, .type = ctune_cx_type(var->type)};
     t.slot = CTUNE_NEW(b->arena, ctune_access);
     t.acc = t.slot == NULL ? -1 : ctune_access_add(b, &t.lval, decl, t.slot);
+    ctune_index_value worth = {0};
+    if (ctune_index_is(var)) {
+        worth = ctune_index_eval(b, var, CXBinaryOperator_Assign, init);
+    }
     ctune_expr *value = t.acc < 0 ? NULL : ctune_expr_get(b, init);
     ctune_expr *rhs = ctune_expr_cast(b, value, t.type);
-    return rhs != NULL && add_stage(b, decl, &t, CTUNE_UPDATE_SET, t.type, rhs);
+    bool ok = rhs != NULL && add_stage(b, decl, &t, CTUNE_UPDATE_SET, t.type, rhs);
+    if (ok && ctune_index_is(var)) {
+        ctune_index_set(b, var, worth);
+    }
+    return ok;
 }
 
-bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
+static bool build_expression(ctune_build *b, CXCursor cursor) {
     cursor = ctune_cx_strip(b->arena, cursor);
     enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(cursor);
     enum CXUnaryOperatorKind unary = clang_getCursorUnaryOperatorKind(cursor);
@@ -317,10 +392,41 @@ bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
     if (!ctune_cx_has_effect(b->arena, cursor)) {
         return true; /* (void)x; */
     }
+    if (ctune_cx_kind(cursor) == CXCursor_CallExpr && ctune_copy_is_row(b, cursor)) {
+        return ctune_copy_row(b, cursor);
+    }
+    CXCursor definition = ctune_cx_kind(cursor) == CXCursor_CallExpr
+                              ? ctune_inline_definition(cursor)
+                              : clang_getNullCursor();
+    if (!clang_Cursor_isNull(definition)) {
+        return ctune_inline_statement(b, cursor, definition);
+    }
     if (ctune_cx_kind(cursor) == CXCursor_CallExpr) {
         return ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "call of '%s'",
                                   ctune_cx_name(b->arena, cursor));
     }
+    if (strncmp(ctune_build_text(b, cursor), "assert", 6) == 0) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor,
+                                  "'%s' may stop the program; with -DNDEBUG it is gone",
+                                  ctune_build_text(b, cursor));
+    }
     return ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor, "'%s' is no assignment",
                               ctune_build_text(b, cursor));
+}
+
+bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
+    int from = b->steps.n;
+    if (!build_expression(b, cursor)) {
+        b->steps.n = from;
+        return false;
+    }
+    bool ok = true;
+    int to = b->steps.n;
+    for (int i = from; i < to && ok; i++) {
+        enum CXUnaryOperatorKind op = clang_getCursorUnaryOperatorKind(b->steps.at[i]);
+        ok = build_step(b, b->steps.at[i],
+                        op == CXUnaryOperator_PostInc || op == CXUnaryOperator_PreInc);
+    }
+    b->steps.n = from;
+    return ok;
 }

@@ -37,7 +37,7 @@ static invariant invariant_leaf(ctune_build *b, CXCursor cursor) {
         int param = v.poly->mono[0].atom[0].id;
         out.text = b->params.at[param].c_text;
         out.size = ctune_build_size(b, param);
-        out.is_memory = b->param_of_member.at[param] != 0;
+        out.is_memory = b->param_infos.at[param].is_memory;
     }
     return out;
 }
@@ -248,12 +248,15 @@ static ctune_bound bound_sum(ctune_build *b, CXCursor cursor, int wanted) {
 
 static ctune_bound try_bound(ctune_build *b, CXCursor cursor, int wanted) {
     ctune_why kept = b->why;
+    const ctune_aff *kept_split = b->split;
     ctune_bound plain = single(ctune_affine_get(b, cursor));
     if (plain.n > 0) {
         return plain;
     }
     ctune_why reason = b->why;
+    const ctune_aff *split = b->split;
     b->why = kept;
+    b->split = kept_split;
     CXCursor inner = ctune_cx_strip(b->arena, cursor);
     enum CXCursorKind kind = ctune_cx_kind(inner);
     ctune_bound out = {0};
@@ -281,6 +284,7 @@ static ctune_bound try_bound(ctune_build *b, CXCursor cursor, int wanted) {
     }
     if (out.n == 0) {
         b->why = reason;
+        b->split = split;
     }
     return out;
 }
@@ -393,7 +397,9 @@ bool ctune_affine_condition(ctune_build *b, CXCursor cursor, bool negate, ctune_
     if (clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_LNot && kids.n == 1) {
         return ctune_affine_condition(b, kids.at[0], !negate, out);
     }
-    bool is_and = op == (negate ? CXBinaryOperator_LOr : CXBinaryOperator_LAnd);
+    bool is_and = op == (negate ? CXBinaryOperator_LOr : CXBinaryOperator_LAnd) ||
+                  (op == (negate ? CXBinaryOperator_Or : CXBinaryOperator_And) &&
+                   ctune_split_is_truth(b, cursor));
     if (is_and && kids.n == 2) {
         return ctune_affine_condition(b, kids.at[0], negate, out) &&
                ctune_affine_condition(b, kids.at[1], negate, out);
@@ -412,4 +418,19 @@ bool ctune_affine_condition(ctune_build *b, CXCursor cursor, bool negate, ctune_
                : ctune_build_refuse(b, CTUNE_REFUSE_BOUND_NOT_AFFINE, cursor,
                                     "'%s' is no comparison of affine forms",
                                     ctune_build_text(b, cursor));
+}
+
+bool ctune_affine_try(ctune_build *b, CXCursor cond, ctune_conds *out) {
+    ctune_why kept = b->why;
+    bool kept_assume = b->no_assume;
+    const ctune_aff *kept_split = b->split;
+    b->no_assume = true;
+    b->split = NULL;
+    out->n = 0;
+    bool ok = ctune_affine_condition(b, cond, false, out);
+    b->no_assume = kept_assume;
+    b->why = kept;
+    b->split = kept_split;
+    out->n = ok ? out->n : 0;
+    return ok;
 }

@@ -50,6 +50,13 @@ bool ctune_list_grow(ctune_arena *arena, void **at, int n, int *size, size_t ele
 
 struct ctune_lval;
 
+/* One of several values of an integer: `poly` where all cons hold. */
+typedef struct ctune_choice {
+    int n_cons;
+    const ctune_aff *const *cons;
+    const ctune_poly *poly;
+} ctune_choice;
+
 /* A variable that the annotated statement mentions. */
 typedef struct ctune_var {
     CXCursor decl;
@@ -59,12 +66,23 @@ typedef struct ctune_var {
     bool is_parameter;     /* of the function */
     bool is_inside;        /* declared in the region */
     bool is_address_taken; /* anywhere in the function */
-    bool is_changed;       /* written in the function outside its initialiser */
-    bool is_used_affinely; /* in a bound, subscript or condition */
-    bool is_live_after;    /* may be read after the region (conservative) */
-    int n_writes;          /* in the region, without its initialiser */
+    bool is_scanned;
+    bool is_stored_through; /* the region stores to an element that is reached from it */
+    bool is_changed;        /* written in the function outside its initialiser */
+    bool is_used_affinely;  /* in a bound, subscript or condition */
+    bool is_live_after;     /* may be read after the region (conservative) */
+    bool is_outer_counter;  /* of a loop around the region */
+    bool is_private;        /* OpenMP: the variable outside keeps its value */
+    int n_writes;           /* in the region, without its initialiser */
     /* while walking: */
-    const ctune_poly *value; /* counter in its loop, or never-changing local: what it stands for */
+    const ctune_poly *value; /* what it stands for here; NULL: not known, or several choices */
+    int n_choices;
+    const ctune_choice *choices; /* disjoint, together everything */
+    const ctune_poly *after;     /* value behind the last loop, where after_need >= 0 holds */
+    const ctune_aff *after_need;
+    bool is_written;                  /* while walking: somewhere before this place */
+    bool has_entry;                   /* its value before the region is a parameter */
+    const ctune_poly *final;          /* value behind the region, restored by the epilogue */
     const struct ctune_lval *pointer; /* local pointer: what it points to */
     CXCursor init;                    /* value or pointer of a local: its initialiser */
     bool is_counter;                  /* value belongs to a loop counter */
@@ -148,9 +166,39 @@ typedef enum ctune_size_origin {
     CTUNE_SIZE_NOMINAL, /* nowhere: 1024, or what sizes.c finds */
     CTUNE_SIZE_GIVEN,   /* the clause */
     CTUNE_SIZE_DERIVED, /* made from other parameters' */
-    CTUNE_SIZE_SMALL,   /* nowhere; the loops do more when it is small */
+    CTUNE_SIZE_SMALL,   /* nowhere; the region says that it is small */
     CTUNE_SIZE_FITTED   /* an earlier build */
 } ctune_size_origin;
+
+enum { CTUNE_SIZE_MOST = 1 << 20 };
+
+/* What the build knows of a parameter beyond ctune_param. */
+typedef struct ctune_param_info {
+    bool is_memory; /* read from memory through a pointer or a global */
+    bool is_factor; /* the size of another parameter is made from this one's */
+    ctune_size_origin origin;
+    int64_t most; /* facts do not raise the size beyond it */
+} ctune_param_info;
+
+/* ---- OpenMP (openmp.c) ----------------------------------------------------------------------- */
+
+typedef enum ctune_omp_kind {
+    CTUNE_OMP_PRIVATE,
+    CTUNE_OMP_FIRSTPRIVATE,
+    CTUNE_OMP_REDUCTION
+} ctune_omp_kind;
+
+typedef struct ctune_omp_name {
+    ctune_omp_kind kind;
+    const char *name;
+    size_t begin, end; /* the statement that the directive governs */
+} ctune_omp_name;
+
+typedef struct ctune_omp {
+    bool is_serial; /* one thread of a team runs the region */
+    CTUNE_LIST(ctune_omp_name) names;
+    CTUNE_LIST(size_t) loops; /* begin of loops whose counter is private to the construct */
+} ctune_omp;
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
@@ -170,6 +218,7 @@ typedef struct ctune_mnode {
 
 typedef struct ctune_mstage {
     ctune_stage s; /* target empty until assembled */
+    size_t offset; /* of the statement */
     ctune_access *target;
     int target_acc; /* id in b->accs */
 } ctune_mstage;
@@ -182,28 +231,51 @@ typedef struct ctune_final {
     ctune_mnode *loop;
 } ctune_final;
 
+/* `if (..) continue;` and the statements that it skips. */
+typedef struct ctune_rest {
+    CXCursor statement;
+    ctune_kids list;
+} ctune_rest;
+
+typedef struct ctune_frame ctune_frame; /* of a call whose body stands for it: inline.c */
+
+/* A parameter that is an element of an array. */
+typedef struct ctune_hoisted {
+    int param;
+    const char *key; /* of the array, as tensors have it */
+} ctune_hoisted;
+
 typedef struct ctune_build {
     ctune_ctx *ctx;
     ctune_arena *arena; /* the region's */
     const ctune_source *source;
     const ctune_pragma *pragma;
+    const ctune_omp *omp;
     CXTranslationUnit unit;
     CXCursor function, statement;
-    size_t begin, end; /* the statement in source->clean */
-    bool wrapv;        /* -fwrapv: signed overflow wraps */
-    bool in_subscript; /* an index is being read: for the words of a refusal */
-    int n_maybe;       /* conditions around the current place that are not in `domain` */
-    bool no_assume;    /* while trying: new run-time facts are not allowed */
+    size_t begin, end;      /* the statement in source->clean */
+    bool wrapv;             /* -fwrapv: signed overflow wraps */
+    bool in_subscript;      /* an index is being read: for the words of a refusal */
+    int n_maybe;            /* conditions around the current place that are not in `domain` */
+    bool no_assume;         /* while trying: new run-time facts are not allowed */
+    bool is_trial;          /* what is built is thrown away: every fact is granted */
+    const ctune_aff *split; /* a form whose sign must be known to go on; see split.c */
+    int n_splits;
+    ctune_frame *frame; /* NULL: in the region's own text */
+    CXCursor call;      /* in the region, when there is a frame */
+    CTUNE_LIST(ctune_hoisted) hoisted;
+    CTUNE_LIST(CXCursor) steps; /* k++ in a subscript of the statement at hand */
+    CTUNE_LIST(ctune_rest) rests;
+    bool in_tail; /* the statement at hand is the last of the loop's body */
     ctune_why why;
     struct isl_ctx *isl;
     CTUNE_LIST(ctune_var) vars;
     CTUNE_LIST(ctune_param) params;
-    CTUNE_LIST(int)
-    param_of_member;         /* [params] 1: read from memory through a pointer or a global */
-    CTUNE_LIST(int) origins; /* [params] ctune_size_origin */
+    CTUNE_LIST(ctune_param_info) param_infos; /* [params] */
     CTUNE_LIST(ctune_limit) limits;
     int n_fitted; /* parameters of an earlier build of the region, whose sizes hold for this one */
     const ctune_param *fitted;
+    const ctune_param_info *fitted_infos;
     CTUNE_LIST(ctune_mtensor) tensors;
     CTUNE_LIST(ctune_axis) axes;
     CTUNE_LIST(ctune_div) divs;
@@ -254,6 +326,14 @@ bool ctune_facts_has(ctune_build *b, int n_cons, const ctune_aff *const *cons,
                      const ctune_aff *aff);
 /* In the current domain. */
 bool ctune_facts_require_here(ctune_build *b, const ctune_aff *aff);
+/* Change sizes that the user did not give until the facts and all assumed ones hold at the
+ * representative sizes. false: they cannot; the sizes stay. */
+bool ctune_facts_suit(ctune_build *b, int n, const ctune_aff *const *facts);
+/* The condition on parameters that makes the claim true, in C. NULL: none short enough. */
+const char *ctune_facts_text(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                             const ctune_aff *aff);
+/* A guard that the representative sizes break is a refusal. */
+bool ctune_facts_check(ctune_build *b);
 int64_t ctune_build_size(ctune_build *b, int param); /* first representative value */
 /* The largest value of form (axes, divs) over cons when the parameters have the given values. 1:
  * *max is set; 0: there is no point; -1: not known. */
@@ -293,11 +373,18 @@ typedef struct ctune_conds {
     const ctune_aff *at[16];
 } ctune_conds;
 bool ctune_affine_condition(ctune_build *b, CXCursor cursor, bool negate, ctune_conds *out);
+/* The same without new run-time facts; leaves no refusal and no request behind. */
+bool ctune_affine_try(ctune_build *b, CXCursor cursor, ctune_conds *out);
 /* Split L op R. false when the cursor is no comparison of integers. */
 bool ctune_affine_relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperatorKind *op,
                            CXCursor *left, CXCursor *right);
 /* Parameter for a variable or an invariant expression. -1: refused. */
 int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at);
+/* What the region says of a size that nobody gave, where the form is a parameter; the first word
+ * counts. */
+void ctune_param_prefer(ctune_build *b, const ctune_poly *form, int64_t size);
+/* A counter outside of the region at which a loop ends is large. */
+void ctune_param_end_high(ctune_build *b, const ctune_poly *end);
 int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64_t size,
                         bool is_memory);
 /* The clauses sizes(...) and assume(...). */
@@ -311,15 +398,20 @@ bool ctune_limits_note(ctune_build *b);
  * are the region's. is_other: some differ from what the build went by, so that it is to be made
  * again. false: refused, or the user's own sizes are too large. */
 bool ctune_sizes_fit(ctune_build *b, ctune_region *region, bool *is_other);
+/* In a later build: do the sizes, which facts may have moved, keep what was fitted? */
+bool ctune_sizes_check(ctune_build *b, ctune_region *region);
 
 /* ---- access.c -------------------------------------------------------------------------------- */
 bool ctune_lval_get(ctune_build *b, CXCursor cursor, ctune_lval *out);
 bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out);
+/* A pending pointer becomes the element at which it points. */
+bool ctune_lval_consume(ctune_build *b, ctune_lval *lval, CXCursor at);
 /* Source text with `dim` for each dimension ("[$0]" or "[0]"). */
 const char *ctune_lval_text(ctune_build *b, const ctune_lval *lval, bool is_zero);
 /* Record a use; slot is filled at the end. -1: refused; else the id in b->accs. */
 int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, ctune_access *slot);
 int ctune_tensor_of_lval(ctune_build *b, const ctune_lval *lval, CXCursor at);
+const char *ctune_lval_key(ctune_build *b, const ctune_lval *lval); /* of its tensor */
 int ctune_tensor_new(ctune_build *b, const char *key, const char *name, ctune_type type);
 /* Is this element expression read through the same access? Ids in b->accs. */
 bool ctune_access_is_equal(const ctune_build *b, int x, int y);
@@ -336,12 +428,126 @@ ctune_expr *ctune_expr_new(ctune_build *b, ctune_op op, ctune_type type, int n_k
 ctune_expr *ctune_expr_int(ctune_build *b, ctune_type type, int64_t value);
 bool ctune_expr_reads(const ctune_expr *expr, int tensor);
 
+/* ---- branch.c -------------------------------------------------------------------------------- */
+bool ctune_branch_build(ctune_build *b, CXCursor cursor);
+bool ctune_branch_body(ctune_build *b, CXCursor body); /* of a loop: continue is known */
+
 /* ---- loop.c, statement.c --------------------------------------------------------------------- */
 bool ctune_loop_build(ctune_build *b, CXCursor cursor);
 bool ctune_statement_build(ctune_build *b, CXCursor cursor);
 ctune_mnode *ctune_mnode_new(ctune_build *b, ctune_mkind kind);
 bool ctune_mnode_add(ctune_build *b, ctune_mnode *parent, ctune_mnode *kid);
 bool ctune_domain_push(ctune_build *b, int n, const ctune_aff *const *cons);
+
+/* ---- entry.c --------------------------------------------------------------------------------- */
+/* Does the variable hold a known constant when the region begins? */
+bool ctune_entry_constant(ctune_build *b, const ctune_var *var, int64_t *value);
+
+/* ---- hoist.c --------------------------------------------------------------------------------- */
+/* The lvalue in C with its indices; NULL: a counter is in one. */
+const char *ctune_hoist_text(ctune_build *b, const ctune_lval *lval);
+/* Parameter for an element that the region only reads. -1: its index changes. */
+int ctune_hoist_load(ctune_build *b, const ctune_lval *lval, ctune_type type);
+bool ctune_hoist_is_hoisted(const ctune_build *b, int param);
+bool ctune_hoist_check(ctune_build *b);
+bool ctune_hoist_constant(ctune_build *b, const ctune_var *var, int64_t *out);
+/* Parameter that is 1 where a pointer is not NULL, for `p`, `p != NULL`, `p == NULL`. -1: none. */
+int ctune_hoist_null(ctune_build *b, CXCursor cond, bool *is_negated);
+
+/* ---- inline.c -------------------------------------------------------------------------------- */
+/* The file's own static or inline function that the call names; null cursor: another. */
+CXCursor ctune_inline_definition(CXCursor call);
+/* The value of a call. NULL, NULL poly, false: refused. */
+ctune_expr *ctune_inline_call(ctune_build *b, CXCursor call, CXCursor definition);
+ctune_int ctune_inline_call_affine(ctune_build *b, CXCursor call, CXCursor definition);
+bool ctune_inline_call_pointer(ctune_build *b, CXCursor call, CXCursor definition,
+                               ctune_lval *pointer);
+bool ctune_inline_statement(ctune_build *b, CXCursor call, CXCursor definition);
+/* Parameters and locals of the function that is being read. */
+bool ctune_inline_is_bound(const ctune_build *b, CXCursor decl);
+ctune_expr *ctune_inline_value(ctune_build *b, CXCursor decl);
+ctune_int ctune_inline_affine(ctune_build *b, CXCursor decl);
+bool ctune_inline_pointer(ctune_build *b, CXCursor decl, ctune_lval *out);
+bool ctune_inline_declares(ctune_build *b, const char *name); /* a variable of the function */
+/* Does the variable's name mean the same at the region? */
+bool ctune_inline_sees(ctune_build *b, const ctune_var *var, CXCursor at);
+
+/* ---- copy.c ---------------------------------------------------------------------------------- */
+bool ctune_copy_is_row(ctune_build *b, CXCursor call); /* memcpy or memset? */
+bool ctune_copy_row(ctune_build *b, CXCursor call);
+bool ctune_copy_struct(ctune_build *b, CXCursor at, CXCursor to, CXCursor from);
+
+/* ---- openmp.c -------------------------------------------------------------------------------- */
+bool ctune_openmp_apply(ctune_build *b); /* private variables; after the scan */
+/* Does a reduction clause cover the variable at this place? */
+bool ctune_openmp_is_reduction(const ctune_build *b, const char *name, size_t offset);
+/* Does the loop leave the counter that is declared outside alone? */
+bool ctune_openmp_owns_counter(const ctune_build *b, size_t loop);
+
+/* ---- split.c --------------------------------------------------------------------------------- */
+/* State of the build that a statement can change. */
+typedef struct ctune_snapshot {
+    int n_params, n_tensors, n_axes, n_divs, n_stages, n_assumes, n_accs, n_domain, n_finals;
+    int n_open, n_kids, n_otherwise;
+    ctune_mnode *at;
+    ctune_why why;
+    const ctune_aff *split;
+    const ctune_var *vars;
+} ctune_snapshot;
+bool ctune_snapshot_get(ctune_build *b, ctune_snapshot *out);
+void ctune_snapshot_restore(ctune_build *b, const ctune_snapshot *snapshot, bool keeps_params);
+
+typedef enum ctune_answer {
+    CTUNE_NO,
+    CTUNE_YES,
+    CTUNE_OPEN,  /* holds for some points of the domain: b->split says which form decides */
+    CTUNE_OPAQUE /* no condition on counters and parameters */
+} ctune_answer;
+ctune_answer ctune_split_answer(ctune_build *b, const ctune_aff *aff); /* aff >= 0 here? */
+ctune_answer ctune_split_decide(ctune_build *b, CXCursor cond);
+bool ctune_split_is_truth(ctune_build *b, CXCursor cursor); /* a comparison or logic: 0 or 1 */
+/* Drop what the domain already says. */
+void ctune_split_simplify(ctune_build *b, ctune_conds *conds);
+int ctune_split_count(ctune_build *b, CXCursor cond); /* comparisons in it */
+/* The statement once where b->split >= 0, once where it is not. */
+bool ctune_split_build(ctune_build *b, CXCursor statement);
+
+/* ---- index.c --------------------------------------------------------------------------------- */
+/* Integer variables that take part in subscripts: what they are worth, symbolically. */
+bool ctune_index_is(const ctune_var *var);
+bool ctune_index_divides(const ctune_build *b, int div, int axis);
+void ctune_index_reset(ctune_var *var);                                 /* written: not known */
+const ctune_poly *ctune_index_current(ctune_build *b, ctune_var *var);  /* NULL: not known */
+ctune_int ctune_index_get(ctune_build *b, ctune_var *var, CXCursor at); /* NULL poly: not known */
+typedef struct ctune_index_value {
+    const ctune_poly *value;
+    int n_choices;
+    const ctune_choice *choices;
+} ctune_index_value;
+/* Value of `rhs` as var's type, or of var op rhs. op: Assign, AddAssign, SubAssign. */
+ctune_index_value ctune_index_eval(ctune_build *b, const ctune_var *var,
+                                   enum CXBinaryOperatorKind op, CXCursor rhs);
+ctune_index_value ctune_index_step(ctune_build *b, const ctune_var *var, int by);
+void ctune_index_set(ctune_build *b, ctune_var *var, ctune_index_value value);
+/* Around branches: state before, merged states after. */
+const ctune_var *ctune_index_save(ctune_build *b);
+void ctune_index_rewind(ctune_build *b, const ctune_var *before);
+/* then: behind the first branch; b->vars: behind the other. cons: of the first branch; n_cons = 0
+ * when the condition is not affine. */
+void ctune_index_merge(ctune_build *b, const ctune_var *then, int n_cons,
+                       const ctune_aff *const *cons);
+void ctune_index_forget(ctune_build *b, CXCursor statement); /* all that it writes */
+typedef struct ctune_index_loop {
+    CXCursor cursor, body;
+    ctune_var *counter;
+    int axis;
+    const ctune_aff *first; /* first value of the axis; NULL: several */
+    const ctune_aff *last;  /* last one; NULL: not affine */
+} ctune_index_loop;
+bool ctune_index_body(ctune_build *b, const ctune_index_loop *loop, ctune_mnode *node);
+/* Final values; stages that nothing needs any more are dropped. */
+bool ctune_index_finish(ctune_build *b);
+ctune_expr *ctune_index_expr(ctune_build *b, const ctune_poly *poly, ctune_type type);
 
 /* ---- finishing, in this order ---------------------------------------------------------------- */
 bool ctune_delinearise(ctune_build *b);   /* indices: polynomials -> dimensions */

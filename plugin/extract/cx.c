@@ -83,6 +83,13 @@ unsigned ctune_cx_end(CXCursor cursor) {
     return offset;
 }
 
+bool ctune_cx_is_same_file(CXCursor a, CXCursor b) {
+    CXFile of_a = NULL, of_b = NULL;
+    clang_getExpansionLocation(clang_getCursorLocation(a), &of_a, NULL, NULL, NULL);
+    clang_getExpansionLocation(clang_getCursorLocation(b), &of_b, NULL, NULL, NULL);
+    return of_a != NULL && of_b != NULL && clang_File_isEqual(of_a, of_b) != 0;
+}
+
 ctune_type ctune_cx_type(CXType type) {
     CXType t = clang_getCanonicalType(type);
     switch (t.kind) {

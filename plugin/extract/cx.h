@@ -28,6 +28,8 @@ const char *ctune_cx_type_name(ctune_arena *arena, CXType type);
 unsigned ctune_cx_begin(CXCursor cursor);
 unsigned ctune_cx_end(CXCursor cursor);
 
+bool ctune_cx_is_same_file(CXCursor a, CXCursor b);
+
 /* Our type of an arithmetic C type; CTUNE_N_TYPES when it is none of ours. Enumerations are their
  * integer type. */
 ctune_type ctune_cx_type(CXType type);

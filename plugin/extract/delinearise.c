@@ -7,195 +7,23 @@
  * way, but only when that needs no fact. Last, indices that may be negative are shifted, so that 0
  * is the first element.
  */
-#include "plugin/extract/build.h"
+#include "plugin/extract/strides.h"
 
 #include <stdlib.h>
-
-enum { MAX_STRIDES = CTUNE_MAX_RANK };
-
-typedef struct shape {
-    int n; /* dimensions, outermost first */
-    ctune_mono stride[MAX_STRIDES];
-    const ctune_aff *extent[MAX_STRIDES]; /* [0] unused */
-} shape;
 
 typedef struct final_index {
     const ctune_aff *idx[CTUNE_MAX_RANK];
 } final_index;
 
-/* ---- strides --------------------------------------------------------------------------------- */
-
-/* The parameters of a monomial, coefficient 1. false: more than one counter or division. */
-static bool param_part(const ctune_mono *m, ctune_mono *out, int *n_others) {
-    *out = (ctune_mono){.coef = 1};
-    *n_others = 0;
-    for (int i = 0; i < m->degree; i++) {
-        if (m->atom[i].kind == CTUNE_TERM_PARAM) {
-            out->atom[out->degree++] = m->atom[i];
-        } else {
-            (*n_others)++;
-        }
-    }
-    return *n_others <= 1;
-}
-
-/* whole / part. false: part does not divide it. */
-static bool divide(const ctune_mono *whole, const ctune_mono *part, ctune_mono *out) {
-    *out = (ctune_mono){0};
-    if (part->coef == 0 || whole->coef % part->coef != 0) {
-        return false;
-    }
-    out->coef = whole->coef / part->coef;
-    int j = 0;
-    for (int i = 0; i < whole->degree; i++) {
-        bool is_common = j < part->degree && whole->atom[i].kind == part->atom[j].kind &&
-                         whole->atom[i].id == part->atom[j].id;
-        if (is_common) {
-            j++;
-        } else {
-            out->atom[out->degree++] = whole->atom[i];
-        }
-    }
-    return j == part->degree;
-}
-
-static int64_t gcd(int64_t x, int64_t y) {
-    x = x < 0 ? -x : x;
-    y = y < 0 ? -y : y;
-    while (y != 0) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return x;
-}
-
-static bool add_stride(shape *s, const ctune_mono *part, int64_t coef) {
-    for (int i = 0; i < s->n; i++) {
-        if (ctune_mono_compare(&s->stride[i], part) == 0) {
-            s->stride[i].coef = gcd(s->stride[i].coef, coef);
-            return true;
-        }
-    }
-    if (s->n == MAX_STRIDES) {
-        return false;
-    }
-    s->stride[s->n] = *part;
-    s->stride[s->n++].coef = coef < 0 ? -coef : coef;
-    return true;
-}
-
-static int larger_first(const void *x, const void *y) {
-    const ctune_mono *u = x, *v = y;
-    if (u->degree != v->degree) {
-        return u->degree > v->degree ? -1 : 1;
-    }
-    return u->coef > v->coef ? -1 : u->coef < v->coef;
-}
-
-/* Distinct parameter products that multiply a counter, each dividing the one before; the last is 1.
- */
-static bool find_strides(ctune_build *b, int tensor, shape *s) {
-    s->n = 0;
-    for (int i = 0; i < b->accs.n; i++) {
-        const ctune_acc *acc = &b->accs.at[i];
-        const ctune_poly *poly = acc->idx[0];
-        for (int k = 0; acc->tensor == tensor && k < poly->n; k++) {
-            ctune_mono part;
-            int n_others;
-            if (!param_part(&poly->mono[k], &part, &n_others) ||
-                (n_others == 1 && !add_stride(s, &part, poly->mono[k].coef))) {
-                return false;
-            }
-        }
-    }
-    qsort(s->stride, (size_t)s->n, sizeof *s->stride, larger_first);
-    bool has_one = s->n > 0 && s->stride[s->n - 1].degree == 0;
-    if (!has_one) {
-        if (s->n == MAX_STRIDES) {
-            return false;
-        }
-        s->n++;
-    }
-    s->stride[s->n - 1] = (ctune_mono){.coef = 1};
-    for (int i = s->n - 1; i > 0; i--) {
-        ctune_mono quotient;
-        if (!divide(&s->stride[i - 1], &s->stride[i], &quotient)) {
-            s->stride[i - 1].coef = 1;
-            if (!divide(&s->stride[i - 1], &s->stride[i], &quotient)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-/* Split the last dimension by the constant factors of its counters: 100*i + j. false: nothing to
- * split. */
-static bool split_constants(ctune_build *b, int tensor, shape *s) {
-    int64_t coefs[MAX_STRIDES];
-    int n = 0;
-    bool has_one = false;
-    for (int i = 0; i < b->accs.n; i++) {
-        const ctune_acc *acc = &b->accs.at[i];
-        const ctune_poly *poly = acc->idx[0];
-        for (int k = 0; acc->tensor == tensor && k < poly->n; k++) {
-            const ctune_mono *m = &poly->mono[k];
-            bool is_new = m->degree == 1 && m->atom[0].kind != CTUNE_TERM_PARAM;
-            int64_t coef = m->coef < 0 ? -m->coef : m->coef;
-            has_one |= is_new && coef == 1;
-            for (int j = 0; j < n && is_new; j++) {
-                is_new = coefs[j] != coef;
-            }
-            if (is_new && coef > 1) {
-                if (n == MAX_STRIDES) {
-                    return false;
-                }
-                coefs[n++] = coef;
-            }
-        }
-    }
-    if (n == 0 || !has_one || s->n + n > MAX_STRIDES) {
-        return false;
-    }
-    int last = --s->n;
-    for (int i = 0; i < n; i++) {
-        s->stride[s->n++] = (ctune_mono){.coef = coefs[i]};
-    }
-    qsort(s->stride + last, (size_t)n, sizeof *s->stride, larger_first);
-    s->stride[s->n++] = (ctune_mono){.coef = 1};
-    for (int i = last > 0 ? last : 1; i < s->n; i++) {
-        if (s->stride[i - 1].degree == 0 && s->stride[i - 1].coef % s->stride[i].coef != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool find_extents(ctune_build *b, shape *s, CXCursor at) {
-    for (int d = 1; d < s->n; d++) {
-        ctune_mono quotient;
-        if (!divide(&s->stride[d - 1], &s->stride[d], &quotient)) {
-            return false;
-        }
-        const ctune_poly *poly = ctune_poly_collect(b->arena, &quotient, 1);
-        s->extent[d] = ctune_affine_form(b, poly, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, at);
-        if (s->extent[d] == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- indices --------------------------------------------------------------------------------- */
 
 /* One monomial to the dimension whose stride it is a multiple of. */
-static int dimension_of(const shape *s, const ctune_mono *m, ctune_mono *quotient) {
+static int dimension_of(const ctune_shape *s, const ctune_mono *m, ctune_mono *quotient) {
     ctune_mono part;
     int n_others;
-    param_part(m, &part, &n_others);
+    ctune_stride_params(m, &part, &n_others);
     for (int d = 0; d < s->n; d++) {
-        bool fits = divide(m, &s->stride[d], quotient) && quotient->degree <= 1;
+        bool fits = ctune_stride_divide(m, &s->stride[d], quotient) && quotient->degree <= 1;
         /* a counter goes with all of its parameters, a plain parameter to the outermost place that
          * it fits */
         if (fits && (n_others == 0 || quotient->atom[0].kind != CTUNE_TERM_PARAM)) {
@@ -206,7 +34,8 @@ static int dimension_of(const shape *s, const ctune_mono *m, ctune_mono *quotien
 }
 
 /* a constant is spread over the dimensions with constant strides */
-static bool spread_constant(ctune_build *b, const shape *s, int64_t value, const ctune_poly **idx) {
+static bool spread_constant(ctune_build *b, const ctune_shape *s, int64_t value,
+                            const ctune_poly **idx) {
     for (int d = 0; d < s->n; d++) {
         int64_t stride = s->stride[d].degree == 0 ? s->stride[d].coef : 0;
         if (stride == 0) {
@@ -223,8 +52,28 @@ static bool spread_constant(ctune_build *b, const shape *s, int64_t value, const
     return true;
 }
 
-static bool split_index(ctune_build *b, const shape *s, const ctune_poly *poly, final_index *out) {
-    const ctune_poly *idx[MAX_STRIDES];
+/* Strides that are sums: divide by one after the other. */
+static bool split_sums(ctune_build *b, const ctune_shape *s, const ctune_poly *poly,
+                       final_index *out) {
+    for (int d = 0; d < s->n; d++) {
+        const ctune_poly *idx = poly;
+        if (d + 1 < s->n) {
+            idx = ctune_poly_divide(b->arena, poly, s->sum[d], &poly);
+        }
+        out->idx[d] = ctune_poly_to_aff(b->arena, idx);
+        if (out->idx[d] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool split_index(ctune_build *b, const ctune_shape *s, const ctune_poly *poly,
+                        final_index *out) {
+    if (s->sum[0] != NULL) {
+        return split_sums(b, s, poly, out);
+    }
+    const ctune_poly *idx[CTUNE_MAX_STRIDES];
     for (int d = 0; d < s->n; d++) {
         idx[d] = ctune_poly_const(b->arena, 0);
     }
@@ -256,7 +105,7 @@ static const ctune_aff *room(ctune_build *b, const ctune_aff *extent, const ctun
 }
 
 /* Is 0 <= idx < extent? Otherwise move whole rows: (i+1, -1-j) is (i, n-1-j). */
-static bool settle_row(ctune_build *b, const ctune_acc *acc, const shape *s, int d,
+static bool settle_row(ctune_build *b, const ctune_acc *acc, const ctune_shape *s, int d,
                        final_index *f) {
     for (int k = 0; k < 3; k++) {
         int64_t rows = k == 0 ? 0 : k == 1 ? 1 : -1;
@@ -273,7 +122,7 @@ static bool settle_row(ctune_build *b, const ctune_acc *acc, const shape *s, int
            ctune_facts_require(b, acc->n_cons, acc->cons, room(b, s->extent[d], f->idx[d]));
 }
 
-static bool try_shape(ctune_build *b, int tensor, const shape *s, final_index *finals) {
+static bool try_shape(ctune_build *b, int tensor, const ctune_shape *s, final_index *finals) {
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
         if (acc->tensor != tensor) {
@@ -308,7 +157,7 @@ static bool is_affine(const ctune_build *b, int tensor) {
     return true;
 }
 
-static void set_shape(ctune_build *b, int tensor, const shape *s) {
+static void set_shape(ctune_build *b, int tensor, const ctune_shape *s) {
     ctune_tensor *t = &b->tensors.at[tensor].t;
     const char *at = strstr(t->pattern, "[$0]");
     t->rank = s->n;
@@ -348,16 +197,71 @@ static bool refuse_subscript(ctune_build *b, int tensor, const char *words) {
     return false;
 }
 
+/* The row that an index leaves, with the clause that would say that it does not. */
+static bool refuse_row(ctune_build *b, int tensor, const ctune_shape *s) {
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_acc *acc = &b->accs.at[i];
+        final_index f;
+        if (acc->tensor != tensor || !split_index(b, s, acc->idx[0], &f)) {
+            continue;
+        }
+        for (int d = s->n - 1; d > 0; d--) {
+            const ctune_aff *above = room(b, s->extent[d], f.idx[d]);
+            if (!settle_row(b, acc, s, d, &f)) {
+                bool is_low = !ctune_facts_has(b, acc->n_cons, acc->cons, f.idx[d]);
+                const char *needs =
+                    ctune_facts_text(b, acc->n_cons, acc->cons, is_low ? f.idx[d] : above);
+                return ctune_build_refuse_at(
+                    b, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, acc->offset,
+                    "the subscripts of '%s' may leave the row that they index%s%s",
+                    b->tensors.at[tensor].t.name, needs != NULL ? "; rows need " : "",
+                    needs != NULL ? needs : "");
+            }
+        }
+    }
+    return refuse_subscript(b, tensor, "may leave the row that they index");
+}
+
+/* Without new facts, or with them; a shape that does not fit leaves none behind. */
+static bool fits(ctune_build *b, int tensor, const ctune_shape *s, final_index *finals,
+                 bool makes_facts) {
+    bool kept = b->no_assume;
+    int n_assumes = b->assumes.n;
+    b->no_assume = kept || !makes_facts;
+    bool ok = try_shape(b, tensor, s, finals);
+    b->no_assume = kept;
+    if (!ok) {
+        b->assumes.n = n_assumes;
+    }
+    return ok;
+}
+
 static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
-    shape s = {0}, fine;
+    ctune_shape s = {0}, fine, sums;
     bool affine = is_affine(b, tensor), kept = b->no_assume;
-    if (!find_strides(b, tensor, &s)) {
-        return affine ? keep_dimensions(b, tensor, finals)
-                      : refuse_subscript(b, tensor, "are neither affine nor rows of one array");
+    bool has_strides = ctune_strides_find(b, tensor, &s);
+    ctune_why why = b->why;
+    int n_assumes = b->assumes.n;
+    if (!has_strides && !affine && ctune_strides_unit(b, tensor)) {
+        return place_linear(b, tensor, finals);
+    }
+    bool has_sums = !affine && ctune_strides_sums(b, tensor, &sums);
+    bool has_product = b->assumes.n > n_assumes; /* a last resort */
+    b->why = why;
+    if (!has_strides && has_sums &&
+        (fits(b, tensor, &sums, finals, false) || fits(b, tensor, &sums, finals, true))) {
+        set_shape(b, tensor, &sums);
+        return true;
+    }
+    if (!has_strides) {
+        return affine     ? keep_dimensions(b, tensor, finals)
+               : has_sums ? refuse_row(b, tensor, &sums)
+                          : refuse_subscript(b, tensor, "are neither affine nor rows of one array");
     }
     fine = s;
     b->no_assume = true;
-    bool done = split_constants(b, tensor, &fine) && find_extents(b, &fine, b->statement) &&
+    bool done = ctune_strides_split(b, tensor, &fine) &&
+                ctune_strides_extents(b, &fine, b->statement) &&
                 try_shape(b, tensor, &fine, finals);
     if (done) {
         s = fine;
@@ -366,16 +270,22 @@ static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
     if (!done && affine) {
         return keep_dimensions(b, tensor, finals);
     }
-    if (!done && !find_extents(b, &s, b->statement)) {
+    if (!done && !ctune_strides_extents(b, &s, b->statement)) {
         return false;
     }
-    if (!done) { /* first without new facts, then with them */
-        b->no_assume = true;
-        done = try_shape(b, tensor, &s, finals);
-        b->no_assume = kept;
+    done = done || fits(b, tensor, &s, finals, false);
+    if (has_product) {
+        b->assumes.n = n_assumes;
+        has_sums = false;
     }
-    if (!done && !try_shape(b, tensor, &s, finals)) {
-        return refuse_subscript(b, tensor, "may leave the row that they index");
+    for (int pass = 0; pass < 2 && !done && has_sums; pass++) {
+        if (fits(b, tensor, &sums, finals, pass == 1)) {
+            s = sums;
+            done = true;
+        }
+    }
+    if (!done && !fits(b, tensor, &s, finals, true)) {
+        return refuse_row(b, tensor, has_sums ? &sums : &s);
     }
     set_shape(b, tensor, &s);
     return true;
@@ -477,6 +387,9 @@ static bool check_inner_extents(ctune_build *b, int tensor) {
 static bool fill_slots(ctune_build *b, const final_index *finals) {
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
+        if (acc->tensor < 0) {
+            continue; /* of a stage that was dropped */
+        }
         int rank = b->tensors.at[acc->tensor].t.rank;
         const ctune_aff **idx = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, rank + 1);
         if (idx == NULL) {

@@ -1,9 +1,10 @@
 /*
- * Final values of counters that the source declares outside the region and may read later.
+ * Final values of counters and index scalars that the source declares outside the region and may
+ * read later.
  *
- * In: the tree and b->finals. Out: C statements in closed form: after a loop the counter stands one
- * step behind its last iteration, or at its first value when there was none; an inner counter has
- * the value of the last outer iteration.
+ * In: the tree, b->finals, the final values of variables. Out: C statements in closed form: after a
+ * loop the counter stands one step behind its last iteration, or at its first value when there was
+ * none; an inner counter has the value of the last outer iteration.
  */
 #include "plugin/extract/build.h"
 
@@ -158,13 +159,64 @@ static bool print_kids(ctune_build *b, const ctune_mnode *node, ctune_text *out)
     return true;
 }
 
+/* ---- index scalars --------------------------------------------------------------------------- */
+
+static void print_poly(ctune_build *b, const ctune_poly *poly, ctune_text *out) {
+    ctune_text_append(out, "0L");
+    for (int i = 0; i < poly->n; i++) {
+        const ctune_mono *m = &poly->mono[i];
+        ctune_text_printf(out, " + %lldL", (long long)m->coef);
+        for (int d = 0; d < m->degree; d++) {
+            ctune_text_append(out, " * ");
+            print_aff(b, ctune_aff_term(b->arena, m->atom[d].kind, m->atom[d].id, 1), -1, 1, out);
+        }
+    }
+}
+
+static bool has_values(const ctune_build *b) {
+    for (int i = 0; i < b->vars.n; i++) {
+        if (b->vars.at[i].final != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All values before the first assignment: they may speak of each other. */
+static bool print_values(ctune_build *b, ctune_text *out) {
+    ctune_text_line(out, "{");
+    out->indent++;
+    for (int i = 0; i < b->vars.n; i++) {
+        const ctune_var *var = &b->vars.at[i];
+        if (var->final != NULL) {
+            ctune_text value;
+            ctune_text_init(&value);
+            print_poly(b, var->final, &value);
+            ctune_text_line(out, "const long ctune_end_%s = %s;", var->name,
+                            ctune_text_get(&value));
+            ctune_text_clear(&value);
+        }
+    }
+    bool ok = print_kids(b, b->root, out);
+    for (int i = 0; i < b->vars.n; i++) {
+        const ctune_var *var = &b->vars.at[i];
+        if (var->final != NULL) {
+            ctune_text_line(out, "%s = (%s)ctune_end_%s;", var->name,
+                            ctune_type_get(ctune_cx_type(var->type))->c_name, var->name);
+        }
+    }
+    out->indent--;
+    ctune_text_line(out, "}");
+    return ok;
+}
+
 const char *ctune_epilogue_print(ctune_build *b) {
-    if (b->finals.n == 0) {
+    if (b->finals.n == 0 && !has_values(b)) {
         return NULL;
     }
     ctune_text out;
     ctune_text_init(&out);
-    bool ok = print_kids(b, b->root, &out);
+    bool ok = has_values(b) ? print_values(b, &out) : print_kids(b, b->root, &out);
     const char *text = ok ? ctune_arena_strdup(b->arena, ctune_text_get(&out)) : NULL;
     ctune_text_clear(&out);
     return text;

@@ -86,6 +86,9 @@ static ctune_expr *no(ctune_build *b, ctune_refusal refusal, CXCursor at, const 
 /* The literal as written at the cursor; NULL when it comes from a macro. */
 static const char *literal_text(ctune_build *b, CXCursor cursor) {
     size_t at = ctune_cx_begin(cursor), n = b->source->n_clean;
+    if (!ctune_cx_is_same_file(cursor, b->function)) {
+        return NULL; /* of a function in a header */
+    }
     const char *t = b->source->clean;
     if (at >= n || !((t[at] >= '0' && t[at] <= '9') || t[at] == '.')) {
         return NULL;
@@ -182,25 +185,45 @@ static ctune_expr *get_variable(ctune_build *b, CXCursor cursor) {
         return ctune_expr_int(b, ctune_cx_type(clang_getCursorType(cursor)),
                               clang_getEnumConstantDeclValue(decl));
     }
+    if (ctune_inline_is_bound(b, decl)) {
+        return ctune_inline_value(b, decl);
+    }
     ctune_var *var = ctune_vars_find(b, decl);
     if (var == NULL) {
         return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "not a variable");
+    }
+    if (!ctune_inline_sees(b, var, cursor)) {
+        return NULL;
     }
     ctune_type type = ctune_cx_type(var->type);
     if (var->is_counter && var->value != NULL) {
         ctune_expr *e = get_affine_value(b, var->value, type);
         return e != NULL ? e : no(b, CTUNE_REFUSE_EXPRESSION, cursor, "not affine");
     }
-    if (var->value != NULL) { /* a local that never changes: its initialiser again */
+    if (var->value != NULL && var->n_writes == 0) { /* never changes: its initialiser again */
         return ctune_expr_cast(b, ctune_expr_get(b, var->init), type);
+    }
+    if (ctune_index_is(var) && (var->n_writes > 0 || var->was_counter)) {
+        const ctune_aff *kept = b->split;
+        ctune_why why = b->why;
+        ctune_int known = ctune_index_get(b, var, cursor);
+        b->split = kept;
+        b->why = why;
+        if (known.poly != NULL) {
+            return ctune_index_expr(b, known.poly, type);
+        }
     }
     if (var->was_counter) {
         ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_READ_AFTER, cursor,
                            "'%s' is read in the region after its loop", var->name);
         return NULL;
     }
-    bool is_param =
-        type < CTUNE_F16 && var->n_writes == 0 && !var->is_inside && var->is_used_affinely;
+    int64_t constant;
+    if (ctune_hoist_constant(b, var, &constant)) {
+        return ctune_expr_int(b, type, constant);
+    }
+    bool is_param = type < CTUNE_F16 && var->n_writes == 0 && !var->is_inside &&
+                    (var->is_used_affinely || var->param >= 0);
     if (is_param) {
         int param = ctune_param_of_var(b, var, cursor);
         return param < 0
@@ -238,11 +261,19 @@ static ctune_expr *get_binary(ctune_build *b, CXCursor cursor, ctune_type type) 
             bool is_logic = kind == CXBinaryOperator_LAnd || kind == CXBinaryOperator_LOr;
             ctune_expr *x =
                 is_logic ? ctune_expr_condition(b, kids.at[0]) : ctune_expr_get(b, kids.at[0]);
-            b->n_maybe += is_logic;
+            int n_domain = b->domain.n;
+            ctune_conds conds = {0};
+            bool is_domain =
+                kind == CXBinaryOperator_LAnd && ctune_affine_try(b, kids.at[0], &conds);
+            if (is_domain && !ctune_domain_push(b, conds.n, conds.at)) {
+                return NULL;
+            }
+            b->n_maybe += is_logic && !is_domain;
             ctune_expr *y = x == NULL  ? NULL
                             : is_logic ? ctune_expr_condition(b, kids.at[1])
                                        : ctune_expr_get(b, kids.at[1]);
-            b->n_maybe -= is_logic;
+            b->n_maybe -= is_logic && !is_domain;
+            b->domain.n = n_domain;
             return y == NULL ? NULL : ctune_expr_new(b, table[i].op, type, 2, x, y);
         }
     }
@@ -287,6 +318,10 @@ static ctune_expr *get_call(ctune_build *b, CXCursor cursor, ctune_type type) {
     if (infinity != NULL) {
         return infinity;
     }
+    CXCursor definition = ctune_inline_definition(cursor);
+    if (!clang_Cursor_isNull(definition)) {
+        return ctune_inline_call(b, cursor, definition);
+    }
     const char *plain = strncmp(name, "__builtin_", 10) == 0 ? name + 10 : name;
     ctune_type of;
     int n = ctune_math_find(plain, &of);
@@ -312,16 +347,41 @@ static ctune_expr *get_call(ctune_build *b, CXCursor cursor, ctune_type type) {
     return e;
 }
 
+/* The value where further conditions hold. */
+static ctune_expr *get_under(ctune_build *b, int n, const ctune_aff *const *cons, CXCursor cursor,
+                             ctune_type type) {
+    int n_domain = b->domain.n;
+    b->n_maybe += n == 0;
+    ctune_expr *e = ctune_domain_push(b, n, cons) ? ctune_expr_get(b, cursor) : NULL;
+    b->n_maybe -= n == 0;
+    b->domain.n = n_domain;
+    return ctune_expr_cast(b, e, type);
+}
+
 static ctune_expr *get_select(ctune_build *b, CXCursor cursor, ctune_type type) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     if (kids.n != 3) {
         return no(b, CTUNE_REFUSE_EXPRESSION, cursor, "an incomplete conditional");
     }
+    const ctune_aff *kept = b->split;
+    ctune_answer answer = ctune_split_decide(b, kids.at[0]);
+    b->split = kept;
+    if (answer == CTUNE_YES || answer == CTUNE_NO) {
+        CXCursor arm = kids.at[answer == CTUNE_YES ? 1 : 2];
+        return ctune_expr_cast(b, ctune_expr_get(b, arm), type);
+    }
+    ctune_conds conds = {0};
+    const ctune_aff *negated = NULL;
+    if (answer == CTUNE_OPEN && ctune_affine_try(b, kids.at[0], &conds)) {
+        ctune_split_simplify(b, &conds);
+        negated =
+            conds.n != 1
+                ? NULL
+                : ctune_aff_add_const(b->arena, ctune_aff_scale(b->arena, conds.at[0], -1), -1);
+    }
     ctune_expr *c = ctune_expr_condition(b, kids.at[0]);
-    b->n_maybe++;
-    ctune_expr *x = c != NULL ? ctune_expr_cast(b, ctune_expr_get(b, kids.at[1]), type) : NULL;
-    ctune_expr *y = x != NULL ? ctune_expr_cast(b, ctune_expr_get(b, kids.at[2]), type) : NULL;
-    b->n_maybe--;
+    ctune_expr *x = c != NULL ? get_under(b, conds.n, conds.at, kids.at[1], type) : NULL;
+    ctune_expr *y = x != NULL ? get_under(b, negated != NULL, &negated, kids.at[2], type) : NULL;
     return y != NULL ? ctune_expr_new(b, CTUNE_OP_SELECT, type, 3, c, x, y) : NULL;
 }
 
@@ -385,6 +445,14 @@ ctune_expr *ctune_expr_get(ctune_build *b, CXCursor cursor) {
 }
 
 ctune_expr *ctune_expr_condition(ctune_build *b, CXCursor cursor) {
+    bool is_negated;
+    int pointer = ctune_hoist_null(b, cursor, &is_negated);
+    if (pointer >= 0) {
+        ctune_expr *is_set =
+            get_affine_value(b, ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, pointer), CTUNE_I32);
+        return ctune_expr_new(b, is_negated ? CTUNE_OP_EQ : CTUNE_OP_NE, CTUNE_I32, 2, is_set,
+                              ctune_expr_int(b, CTUNE_I32, 0));
+    }
     ctune_expr *e = ctune_expr_get(b, cursor);
     if (e == NULL || (e->op >= CTUNE_OP_LT && e->op <= CTUNE_OP_LNOT)) {
         return e;

@@ -16,7 +16,6 @@
 #include <isl/ilp.h>
 #include <isl/local_space.h>
 #include <isl/options.h>
-#include <isl/point.h>
 #include <isl/set.h>
 #include <isl/space.h>
 #include <isl/val.h>
@@ -106,16 +105,6 @@ int64_t ctune_build_size(ctune_build *b, int param) {
     return p->n_sizes > 0 ? p->sizes[0] : 1024;
 }
 
-/* The representative sizes, axes free. */
-static isl_set *representative(ctune_build *b) {
-    isl_set *set = isl_set_universe(isl_space_set_alloc(b->isl, 0, (unsigned)n_dims(b)));
-    for (int p = 0; p < b->params.n; p++) {
-        int64_t size = ctune_build_size(b, p);
-        set = bound_dim(b, set, p, size, size);
-    }
-    return set;
-}
-
 /* Points of the domain at which the claim fails. */
 static isl_set *counterexamples(ctune_build *b, int n_cons, const ctune_aff *const *cons,
                                 const ctune_aff *aff) {
@@ -202,26 +191,153 @@ static isl_stat take_constraint(isl_constraint *c, void *user) {
     return list->ok ? isl_stat_ok : isl_stat_error;
 }
 
+/* Value of a form at the representative sizes; axes count 0. */
+static int64_t at_sizes(ctune_build *b, const ctune_aff *aff) {
+    int64_t sum = aff->c0;
+    for (int i = 0; i < aff->n_terms; i++) {
+        const ctune_term *t = &aff->terms[i];
+        int64_t value = 0;
+        if (t->kind == CTUNE_TERM_PARAM) {
+            value = ctune_build_size(b, t->id);
+        } else if (t->kind == CTUNE_TERM_DIV) {
+            int64_t num = at_sizes(b, b->divs.at[t->id].num), den = b->divs.at[t->id].den;
+            value = num / den - (num % den < 0);
+        }
+        sum += t->coef * value;
+    }
+    return sum;
+}
+
+static bool all_hold(ctune_build *b, int n, const ctune_aff *const *facts) {
+    for (int i = 0; i < n; i++) {
+        if (facts[i] == NULL || at_sizes(b, facts[i]) < 0) {
+            return false;
+        }
+    }
+    for (int i = 0; i < b->assumes.n; i++) {
+        if (at_sizes(b, b->assumes.at[i].aff) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int64_t raised(int64_t value, int64_t missing, int64_t coef) {
+    int64_t by = (missing + (coef < 0 ? -coef : coef) - 1) / (coef < 0 ? -coef : coef);
+    return coef > 0 ? value + by : value - by;
+}
+
+static bool is_free(const ctune_build *b, int param) {
+    const ctune_param_info *info = &b->param_infos.at[param];
+    return !info->is_factor && info->origin != CTUNE_SIZE_GIVEN &&
+           info->origin != CTUNE_SIZE_DERIVED;
+}
+
+/* A guard for tiny sizes only is none; small arrays admit no others. */
+static int64_t smallest(const ctune_build *b, int param) {
+    return b->param_infos.at[param].most < 64 ? 1 : 16;
+}
+
+/* One step towards a broken fact: a size that the user did not give is changed. */
+static bool move_size(ctune_build *b, const ctune_aff *fact) {
+    int64_t missing = -at_sizes(b, fact);
+    for (int pass = 0; pass < 2; pass++) { /* rather larger than smaller */
+        for (int i = 0; i < fact->n_terms; i++) {
+            const ctune_term *t = &fact->terms[i];
+            bool is_movable =
+                t->kind == CTUNE_TERM_PARAM && is_free(b, t->id) && (t->coef > 0) == (pass == 0);
+            int64_t least = is_movable && t->coef < 0 ? smallest(b, t->id) : 0;
+            int64_t size = is_movable ? raised(ctune_build_size(b, t->id), missing, t->coef) : -1;
+            if (is_movable && size >= least && size <= b->param_infos.at[t->id].most) {
+                b->params.at[t->id].n_sizes = 1;
+                b->params.at[t->id].sizes[0] = size;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+enum { MAX_PARAMS = 64 };
+typedef struct saved_sizes {
+    int n[MAX_PARAMS];
+    int64_t size[MAX_PARAMS];
+} saved_sizes;
+
+static void save_sizes(const ctune_build *b, saved_sizes *out) {
+    for (int p = 0; p < b->params.n && p < MAX_PARAMS; p++) {
+        out->n[p] = b->params.at[p].n_sizes;
+        out->size[p] = b->params.at[p].sizes[0];
+    }
+}
+
+static void restore_sizes(ctune_build *b, const saved_sizes *saved) {
+    for (int p = 0; p < b->params.n && p < MAX_PARAMS; p++) {
+        b->params.at[p].n_sizes = saved->n[p];
+        b->params.at[p].sizes[0] = saved->size[p];
+    }
+}
+
+bool ctune_facts_suit(ctune_build *b, int n, const ctune_aff *const *facts) {
+    saved_sizes kept;
+    save_sizes(b, &kept);
+    for (int steps = 0; steps < 32 && !all_hold(b, n, facts); steps++) {
+        const ctune_aff *broken = NULL;
+        for (int i = 0; i < n + b->assumes.n && broken == NULL; i++) {
+            const ctune_aff *fact = i < n ? facts[i] : b->assumes.at[i - n].aff;
+            broken = fact != NULL && at_sizes(b, fact) < 0 ? fact : NULL;
+        }
+        if (broken == NULL || !move_size(b, broken)) {
+            break;
+        }
+    }
+    bool ok = all_hold(b, n, facts);
+    if (!ok) {
+        restore_sizes(b, &kept);
+    }
+    return ok;
+}
+
 typedef struct piece_choice {
     fact_list *facts;
-    isl_set *sizes;
+    int n_cons;
+    const ctune_aff *const *cons;
+    bool moves_sizes;
     bool found;
 } piece_choice;
+
+/* Does anything run at the representative sizes? */
+static bool has_points(ctune_build *b, int n_cons, const ctune_aff *const *cons) {
+    isl_set *set = isl_set_universe(isl_space_set_alloc(b->isl, 0, (unsigned)n_dims(b)));
+    for (int p = 0; p < b->params.n; p++) {
+        int64_t size = ctune_build_size(b, p);
+        set = bound_dim(b, set, p, size, size);
+    }
+    for (int i = 0; i < n_cons; i++) {
+        set = restrict_to(b, set, cons[i]);
+    }
+    bool empty = isl_set_is_empty(set) != isl_bool_false;
+    isl_set_free(set);
+    return !empty;
+}
 
 static isl_stat try_piece(isl_basic_set *piece, void *user) {
     piece_choice *choice = user;
     if (!choice->found) {
-        isl_set *common = isl_set_intersect(isl_set_from_basic_set(isl_basic_set_copy(piece)),
-                                            isl_set_copy(choice->sizes));
-        if (isl_set_is_empty(common) == isl_bool_false) {
-            fact_list facts = {.b = choice->facts->b, .ok = true};
-            isl_basic_set_foreach_constraint(piece, take_constraint, &facts);
-            if (facts.ok) {
-                *choice->facts = facts;
-                choice->found = true;
-            }
+        ctune_build *b = choice->facts->b;
+        fact_list facts = {.b = b, .ok = true};
+        saved_sizes kept;
+        isl_basic_set_foreach_constraint(piece, take_constraint, &facts);
+        save_sizes(b, &kept);
+        bool ok = facts.ok && (choice->moves_sizes ? ctune_facts_suit(b, facts.n, facts.at) &&
+                                                         has_points(b, choice->n_cons, choice->cons)
+                                                   : all_hold(b, facts.n, facts.at));
+        if (ok) {
+            *choice->facts = facts;
+            choice->found = true;
+        } else {
+            restore_sizes(b, &kept);
         }
-        isl_set_free(common);
     }
     isl_basic_set_free(piece);
     return isl_stat_ok;
@@ -238,14 +354,9 @@ static bool add_facts(ctune_build *b, const fact_list *facts) {
     return true;
 }
 
-bool ctune_facts_require(ctune_build *b, int n_cons, const ctune_aff *const *cons,
-                         const ctune_aff *aff) {
-    if (ctune_facts_has(b, n_cons, cons, aff)) {
-        return true;
-    }
-    if (aff == NULL || b->no_assume || b->params.n == 0) {
-        return false;
-    }
+/* The pieces of parameter space in which the claim holds; one of them is chosen. */
+static bool find_facts(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                       const ctune_aff *aff, fact_list *facts) {
     budget_start(b);
     unsigned n_params = (unsigned)b->params.n, n_axes = (unsigned)b->axes.n;
     isl_set *bad = counterexamples(b, n_cons, cons, aff);
@@ -253,15 +364,28 @@ bool ctune_facts_require(ctune_build *b, int n_cons, const ctune_aff *const *con
     bad = isl_set_add_dims(bad, isl_dim_set, n_axes);
     bad = isl_set_remove_divs(bad); /* more points are bad: a stronger fact, still sound */
     isl_set *good = isl_set_complement(bad);
-    isl_set *known = context(b);
-    good = isl_set_coalesce(isl_set_gist(good, known));
-    fact_list facts = {.b = b, .ok = true};
-    piece_choice choice = {.facts = &facts, .sizes = representative(b)};
+    good = isl_set_coalesce(isl_set_gist(good, context(b)));
+    piece_choice choice = {.facts = facts, .n_cons = n_cons, .cons = cons};
     isl_set_foreach_basic_set(good, try_piece, &choice);
-    isl_set_free(choice.sizes);
+    choice.moves_sizes = true;
+    if (!choice.found) {
+        isl_set_foreach_basic_set(good, try_piece, &choice);
+    }
     isl_set_free(good);
-    bool failed = is_overspent(b);
-    if (failed || !choice.found || facts.n == 0) {
+    return !is_overspent(b) && choice.found && facts->n > 0;
+}
+
+bool ctune_facts_require(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                         const ctune_aff *aff) {
+    if (ctune_facts_has(b, n_cons, cons, aff)) {
+        return true;
+    }
+    if (b->is_trial && aff != NULL && !b->no_assume) {
+        return true;
+    }
+    fact_list facts = {.b = b, .ok = true};
+    if (aff == NULL || b->no_assume || b->params.n == 0 ||
+        !find_facts(b, n_cons, cons, aff, &facts)) {
         return false;
     }
     return add_facts(b, &facts) && ctune_facts_has(b, n_cons, cons, aff);
@@ -292,4 +416,102 @@ int ctune_facts_reach(ctune_build *b, int n_cons, const ctune_aff *const *cons,
 
 bool ctune_facts_require_here(ctune_build *b, const ctune_aff *aff) {
     return ctune_facts_require(b, b->domain.n, b->domain.at, aff);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static const char *print_side(ctune_build *b, const ctune_aff *aff, int sign) {
+    const char *text = NULL;
+    for (int i = 0; i < aff->n_terms; i++) {
+        const ctune_term *t = &aff->terms[i];
+        int64_t coef = sign * t->coef;
+        if (coef <= 0 || t->kind != CTUNE_TERM_PARAM) {
+            continue;
+        }
+        const char *name = b->params.at[t->id].c_text;
+        const char *plus = text == NULL ? "" : " + ";
+        text = coef == 1
+                   ? ctune_arena_printf(b->arena, "%s%s%s", text == NULL ? "" : text, plus, name)
+                   : ctune_arena_printf(b->arena, "%s%s%lld * %s", text == NULL ? "" : text, plus,
+                                        (long long)coef, name);
+    }
+    int64_t c = sign * aff->c0;
+    return c <= 0 && text != NULL
+               ? text
+               : ctune_arena_printf(b->arena, "%s%s%lld", text == NULL ? "" : text,
+                                    text == NULL ? "" : " + ", (long long)(c > 0 ? c : 0));
+}
+
+typedef struct words {
+    ctune_build *b;
+    int n_cons;
+    const ctune_aff *const *cons;
+    const char *text;
+} words;
+
+/* Does the domain have points there at all? */
+static bool is_vacuous(const words *w, isl_basic_set *piece) {
+    isl_set *set = isl_set_from_basic_set(isl_basic_set_copy(piece));
+    for (int i = 0; i < w->n_cons; i++) {
+        set = restrict_to(w->b, set, w->cons[i]);
+    }
+    bool empty = isl_set_is_empty(set) != isl_bool_false;
+    isl_set_free(set);
+    return empty;
+}
+
+static isl_stat print_piece(isl_basic_set *piece, void *user) {
+    words *w = user;
+    fact_list facts = {.b = w->b, .ok = true};
+    isl_basic_set_foreach_constraint(piece, take_constraint, &facts);
+    bool vacuous = is_vacuous(w, piece);
+    isl_basic_set_free(piece);
+    if (w->text != NULL || vacuous || !facts.ok || facts.n == 0 || facts.n > 3) {
+        return isl_stat_ok;
+    }
+    const char *text = NULL;
+    for (int i = 0; i < facts.n; i++) {
+        text = ctune_arena_printf(w->b->arena, "%s%s%s >= %s", text == NULL ? "" : text,
+                                  text == NULL ? "" : ", ", print_side(w->b, facts.at[i], 1),
+                                  print_side(w->b, facts.at[i], -1));
+    }
+    w->text = text;
+    return isl_stat_ok;
+}
+
+const char *ctune_facts_text(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                             const ctune_aff *aff) {
+    if (aff == NULL || b->params.n == 0) {
+        return NULL;
+    }
+    budget_start(b);
+    isl_set *bad = counterexamples(b, n_cons, cons, aff);
+    bad = isl_set_project_out(bad, isl_dim_set, (unsigned)b->params.n, (unsigned)b->axes.n);
+    bad = isl_set_add_dims(bad, isl_dim_set, (unsigned)b->axes.n);
+    isl_set *good = isl_set_complement(isl_set_remove_divs(bad));
+    good = isl_set_coalesce(isl_set_gist(good, context(b)));
+    words w = {b, n_cons, cons, NULL};
+    isl_set_foreach_basic_set(good, print_piece, &w);
+    isl_set_free(good);
+    return is_overspent(b) ? NULL : w.text;
+}
+
+bool ctune_facts_check(ctune_build *b) {
+    if (ctune_facts_suit(b, 0, NULL)) {
+        return true;
+    }
+    for (int i = 0; i < b->assumes.n; i++) {
+        const ctune_assume *a = &b->assumes.at[i];
+        if (at_sizes(b, a->aff) < 0) {
+            const char *text = a->c_text;
+            if (text == NULL) {
+                text = ctune_arena_printf(b->arena, "%s >= %s", print_side(b, a->aff, 1),
+                                          print_side(b, a->aff, -1));
+            }
+            return ctune_build_refuse_at(b, CTUNE_REFUSE_GUARD_FAILS, b->begin,
+                                         "the loop needs '%s', which the given sizes break",
+                                         text != NULL ? text : "a fact");
+        }
+    }
+    return false;
 }

@@ -22,8 +22,10 @@ typedef struct header {
     int n_sides;       /* sides of comparisons whose range is to be shown */
     ctune_int side[16];
     CXCursor side_at[16];
-    bool is_ne;                   /* a != comparison: must not step over its end */
-    const ctune_aff *ne_distance; /* >= 0 at the start */
+    const ctune_poly *countdown_end; /* k-- > end; NULL: an ordinary loop */
+    int countdown_gap;               /* 1: >, 0: >= */
+    bool is_ne;                      /* a != comparison: must not step over its end */
+    const ctune_aff *ne_distance;    /* >= 0 at the start */
 } header;
 
 /* ---- parts of the header --------------------------------------------------------------------- */
@@ -81,7 +83,7 @@ static bool check_counter(ctune_build *b, header *h) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_ADDRESS, h->cursor,
                                   "the counter '%s' can be changed through memory", var->name);
     }
-    if (var->value != NULL || ctune_vars_count_writes(b, h->body, var) > 0) {
+    if (var->is_counter || ctune_vars_count_writes(b, h->body, var) > 0) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRITTEN, h->cursor,
                                   "the counter '%s' is assigned in the loop", var->name);
     }
@@ -161,6 +163,60 @@ static bool read_step(ctune_build *b, header *h, CXCursor at) {
                               ctune_build_text(b, at), h->var->name);
 }
 
+/* for (k = n; k-- > 0;) and for (k = n; k--;): the test counts, the body sees one less. */
+static bool read_countdown(ctune_build *b, header *h) {
+    CXCursor cond = ctune_cx_strip(b->arena, h->cond), left = cond, right;
+    enum CXBinaryOperatorKind op = CXBinaryOperator_NE;
+    bool is_relation = ctune_affine_relation(b, cond, &op, &left, &right);
+    if (!is_relation) {
+        op = CXBinaryOperator_NE;
+        left = cond;
+    }
+    while (ctune_cx_kind(left) == CXCursor_UnexposedExpr ||
+           ctune_cx_kind(left) == CXCursor_ParenExpr) {
+        ctune_kids inner = ctune_cx_exprs(b->arena, left);
+        if (inner.n != 1) {
+            return false;
+        }
+        left = inner.at[0];
+    }
+    ctune_kids kids = ctune_cx_exprs(b->arena, left);
+    bool is_known =
+        op == CXBinaryOperator_GT || op == CXBinaryOperator_GE || op == CXBinaryOperator_NE;
+    if (!is_known || clang_getCursorUnaryOperatorKind(left) != CXUnaryOperator_PostDec ||
+        kids.n != 1 || !is_counter(b, h, kids.at[0])) {
+        return false;
+    }
+    ctune_int end = {ctune_poly_const(b->arena, 0), h->type, true};
+    if (is_relation) {
+        end = ctune_affine_settle(b, ctune_affine_get(b, right), right);
+    }
+    h->step = -1;
+    h->countdown_end = end.poly;
+    h->countdown_gap = op != CXBinaryOperator_GE;
+    h->is_ne = op == CXBinaryOperator_NE;
+    return end.poly != NULL;
+}
+
+/* value + 1 > end; with != the start must not lie below the end. */
+static bool bound_countdown(ctune_build *b, header *h, int n_outer) {
+    ctune_arena *a = b->arena;
+    const ctune_poly *diff = ctune_poly_sub(a, h->value_poly, h->countdown_end);
+    diff = ctune_poly_add(a, diff, ctune_poly_const(a, 1 - h->countdown_gap));
+    const ctune_aff *aff = ctune_affine_form(b, diff, CTUNE_REFUSE_BOUND_NOT_AFFINE, h->cond);
+    if (aff == NULL) {
+        return false;
+    }
+    h->conds.at[h->conds.n++] = aff;
+    bool is_signed = (ctune_type_get(h->type)->flags & CTUNE_TF_SIGNED) != 0;
+    const ctune_aff *end = ctune_poly_to_aff(a, h->countdown_end);
+    const ctune_aff *start = ctune_aff_add_const(a, ctune_aff_sub(a, h->lo_aff[0], end), 1);
+    bool ok = (!h->is_ne || ctune_facts_require(b, n_outer, b->domain.at, start)) &&
+              (is_signed || ctune_facts_require(b, n_outer, b->domain.at, end));
+    return ok || ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
+                                    "'%s' may start behind its end", ctune_build_text(b, h->cond));
+}
+
 /* ---- the axis -------------------------------------------------------------------------------- */
 
 static bool read_start(ctune_build *b, header *h) {
@@ -173,12 +229,18 @@ static bool read_start(ctune_build *b, header *h) {
                                   "'%s' starts a loop whose step is not 1",
                                   ctune_build_text(b, h->init));
     }
+    if (h->lo.n == 1 && h->step > 0) {
+        ctune_param_prefer(b, h->lo.value[0].poly, 1);
+    }
     for (int i = 0; i < h->lo.n; i++) {
         ctune_int lo = ctune_affine_cast(b, h->lo.value[i], h->type, h->init);
         lo = ctune_affine_settle(b, lo, h->init);
         h->lo_aff[i] = lo.poly == NULL
                            ? NULL
                            : ctune_affine_form(b, lo.poly, CTUNE_REFUSE_BOUND_NOT_AFFINE, h->init);
+        if (h->lo_aff[i] != NULL && h->countdown_end != NULL) {
+            h->lo_aff[i] = ctune_aff_add_const(b->arena, h->lo_aff[i], -1);
+        }
         if (h->lo_aff[i] == NULL) {
             return false;
         }
@@ -281,6 +343,9 @@ static bool read_relation(ctune_build *b, header *h, CXCursor at, enum CXBinaryO
     ctune_bound y = ctune_affine_bound(b, right, is_less ? -1 : is_more ? 1 : 0);
     if (!take_sides(b, h, &y, right)) {
         return false;
+    }
+    if (is_less && y.n == 1) {
+        ctune_param_end_high(b, y.value[0].poly);
     }
     if (op == CXBinaryOperator_NE) {
         return add_ne(b, h, &x, &y, at);
@@ -427,7 +492,8 @@ static bool push_bounds(ctune_build *b, header *h, ctune_mnode *node) {
 }
 
 static bool note_final(ctune_build *b, header *h, ctune_mnode *node) {
-    if (h->var->is_inside || !h->var->is_live_after) {
+    if (h->var->is_inside || !h->var->is_live_after ||
+        ctune_openmp_owns_counter(b, ctune_cx_begin(h->cursor))) {
         return true;
     }
     ctune_final *final = CTUNE_PUSH(b, b->finals);
@@ -438,20 +504,48 @@ static bool note_final(ctune_build *b, header *h, ctune_mnode *node) {
     return true;
 }
 
-static bool build_body(ctune_build *b, header *h, ctune_mnode *node) {
-    ctune_mnode *parent = b->at;
-    b->open[b->n_open++] = h->axis;
-    b->at = node;
-    bool ok = ctune_statement_build(b, h->body);
-    b->at = parent;
-    b->n_open--;
-    return ok;
+/* The last value of the axis, when one bound says it. */
+static const ctune_aff *last(ctune_build *b, const header *h) {
+    const ctune_aff *found = NULL;
+    for (int i = 0; i < h->conds.n; i++) {
+        int64_t coef = ctune_aff_coef(h->conds.at[i], CTUNE_TERM_AXIS, h->axis);
+        if (coef != -1 || found != NULL) {
+            return NULL;
+        }
+        found = ctune_aff_add(b->arena, h->conds.at[i],
+                              ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, 1));
+    }
+    return found;
+}
+
+/* Behind the loop the counter stands one step behind its last value. */
+static void leave_counter(ctune_build *b, const header *h, const ctune_index_loop *loop) {
+    ctune_arena *a = b->arena;
+    h->var->value = NULL;
+    h->var->is_counter = false;
+    h->var->was_counter = true;
+    h->var->after = NULL;
+    h->var->is_written = true;
+    if (loop->first == NULL || loop->last == NULL) {
+        return;
+    }
+    const ctune_aff *end = ctune_aff_add_const(a, loop->last, 1);
+    h->var->after =
+        ctune_poly_subst(a, h->value_poly, CTUNE_TERM_AXIS, h->axis, ctune_poly_from_aff(a, end));
+    h->var->after_need = ctune_aff_sub(a, end, loop->first);
+}
+
+/* Is the first of three parts the one that sets the counter? */
+static bool is_init(ctune_build *b, CXCursor cursor) {
+    CXCursor at = ctune_cx_strip(b->arena, cursor);
+    return ctune_cx_kind(cursor) == CXCursor_DeclStmt ||
+           clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_Assign;
 }
 
 bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     header h = {.cursor = cursor};
-    if (kids.n != 4) {
+    if (kids.n != 4 && kids.n != 3) {
         return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
                                   "a part of the for statement's header is missing");
     }
@@ -460,25 +554,50 @@ bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
                                   CTUNE_MAX_DEPTH);
     }
     h.cond = kids.at[1];
-    h.body = kids.at[3];
-    if (!read_init(b, &h, kids.at[0]) || !check_counter(b, &h) || !read_step(b, &h, kids.at[2]) ||
-        !read_start(b, &h) || !make_axis(b, &h)) {
+    h.body = kids.at[kids.n - 1];
+    if (kids.n == 3 && !is_init(b, kids.at[0])) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
+                                  "a part of the for statement's header is missing");
+    }
+    if (!read_init(b, &h, kids.at[0]) || !check_counter(b, &h)) {
+        return false;
+    }
+    if (kids.n == 3 && !read_countdown(b, &h)) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
+                                  "a part of the for statement's header is missing");
+    }
+    if ((kids.n == 4 && !read_step(b, &h, kids.at[2])) || !read_start(b, &h) || !make_axis(b, &h)) {
         return false;
     }
     int n_outer = b->domain.n;
+    ctune_index_loop loop = {.axis = -1};
+    h.var->n_choices = 0;
+    h.var->after = NULL;
     h.var->value = h.value_poly;
     h.var->is_counter = true;
     h.var->was_counter = false;
     ctune_mnode *node = ctune_mnode_new(b, CTUNE_M_LOOP);
-    bool ok = node != NULL && read_condition(b, &h, h.cond) && check_direction(b, &h) &&
-              push_bounds(b, &h, node) && check_ranges(b, &h, n_outer) && note_final(b, &h, node);
+    const ctune_var *before = ctune_index_save(b);
+    if (node == NULL || before == NULL) {
+        return false;
+    }
+    ctune_index_forget(b, h.body); /* the condition is read again in each iteration */
+    bool is_countdown = h.countdown_end != NULL;
+    bool ok = is_countdown ? bound_countdown(b, &h, n_outer) : read_condition(b, &h, h.cond);
+    ctune_index_rewind(b, before);
+    ok = ok && check_direction(b, &h) && push_bounds(b, &h, node) &&
+         (is_countdown || check_ranges(b, &h, n_outer)) && note_final(b, &h, node);
     if (ok) {
         node->axis = h.axis;
-        ok = ctune_mnode_add(b, b->at, node) && build_body(b, &h, node);
+        loop = (ctune_index_loop){.cursor = cursor,
+                                  .body = h.body,
+                                  .counter = h.var,
+                                  .axis = h.axis,
+                                  .first = h.lo.n == 1 ? first(b, &h, 0) : NULL,
+                                  .last = last(b, &h)};
+        ok = ctune_mnode_add(b, b->at, node) && ctune_index_body(b, &loop, node);
     }
     b->domain.n = n_outer;
-    h.var->value = NULL;
-    h.var->is_counter = false;
-    h.var->was_counter = true;
+    leave_counter(b, &h, &loop);
     return ok;
 }

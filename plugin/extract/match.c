@@ -60,6 +60,10 @@ static CXCursor find_statement(ctune_parsed *p, CXCursor cursor, size_t at) {
     return clang_getNullCursor();
 }
 
+CXCursor ctune_match_statement(ctune_parsed *p, CXCursor function, size_t at) {
+    return find_statement(p, function, at);
+}
+
 /* The ; of a last expression statement is not part of its cursor. */
 static size_t statement_end(ctune_parsed *p, CXCursor cursor) {
     for (int depth = 0; depth < 200; depth++) {
@@ -85,7 +89,8 @@ static size_t statement_end(ctune_parsed *p, CXCursor cursor) {
 
 /* ---- directives ------------------------------------------------------------------------------ */
 
-typedef enum pragma_class { HARMLESS, HINT, OPENMP, FLOATING, OTHER } pragma_class;
+/* What nobody here knows is a hint to some compiler: it stays on the original. */
+typedef enum pragma_class { HARMLESS, HINT, OPENMP, FLOATING } pragma_class;
 
 /* First words of other pragmas. Longest match first. */
 static const struct {
@@ -98,19 +103,6 @@ static const struct {
     {"float_control", FLOATING},
     {"fenv_access", FLOATING},
     {"GCC optimize", FLOATING},
-    {"unroll", HINT},
-    {"nounroll", HINT},
-    {"GCC unroll", HINT},
-    {"GCC ivdep", HINT},
-    {"GCC novector", HINT},
-    {"clang loop", HINT},
-    {"ivdep", HINT},
-    {"vector", HINT},
-    {"novector", HINT},
-    {"loop_count", HINT},
-    {"unroll_and_jam", HINT},
-    {"nounroll_and_jam", HINT},
-    {"loop", HINT},
     {"GCC diagnostic", HARMLESS},
     {"clang diagnostic", HARMLESS},
     {"region", HARMLESS},
@@ -139,7 +131,7 @@ static pragma_class classify(const char *rest) {
             return pragmas[i].is;
         }
     }
-    return OTHER;
+    return HINT;
 }
 
 /* Offset after white space, comments and directives. */
@@ -165,25 +157,35 @@ static size_t skip_directives(const ctune_source *s, size_t at) {
     }
 }
 
+/* Standalone directives govern nothing. */
+static bool is_standalone(const char *rest) {
+    static const char *const words[] = {"omp barrier", "omp taskwait", "omp flush",
+                                        "omp threadprivate", "omp declare"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strncmp(rest, words[i], strlen(words[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Pragmas directly above ours speak of the loop, too: they become part of the statement. */
 static void check_above(const ctune_source *s, size_t pragma_begin, size_t pragma_end,
                         ctune_match *m) {
     for (int i = 0; i < s->n_directives; i++) {
         const ctune_directive *d = &s->directives[i];
         if (strcmp(d->name, "pragma") != 0 || d->begin > pragma_begin ||
-            skip_directives(s, d->end) < pragma_end) {
+            skip_directives(s, d->end) < pragma_end || is_standalone(d->rest)) {
             continue;
         }
         pragma_class is = classify(d->rest);
-        if (is == HINT || is == OTHER) {
-            refuse(m, CTUNE_REFUSE_OTHER_PRAGMA, d->begin, "'#pragma %.60s' stands above", d->rest);
-        } else if (is == OPENMP && strncmp(d->rest, "omp barrier", 11) != 0) {
-            refuse(m, CTUNE_REFUSE_OPENMP_LOOP, d->begin, "'#pragma %.60s' applies to the loop",
-                   d->rest);
+        if (is == HINT || is == OPENMP) {
+            m->begin = d->begin < m->begin ? d->begin : m->begin;
         }
     }
 }
 
-/* Between the pragma and the statement: loop hints become part of the statement. */
+/* Between the pragma and the statement. */
 static void check_below(const ctune_source *s, size_t pragma_end, ctune_match *m) {
     size_t begin = m->begin;
     for (int i = 0; i < s->n_directives; i++) {
@@ -197,14 +199,11 @@ static void check_below(const ctune_source *s, size_t pragma_end, ctune_match *m
             continue;
         }
         pragma_class is = classify(d->rest);
-        if (is == HINT) {
+        if (is == FLOATING) {
+            refuse(m, CTUNE_REFUSE_FP_PRAGMA, d->begin, "'#pragma %.60s' applies to the loop",
+                   d->rest);
+        } else if (is == HINT || (is == OPENMP && !is_standalone(d->rest))) {
             m->begin = d->begin < m->begin ? d->begin : m->begin;
-        } else if (is != HARMLESS) {
-            refuse(m,
-                   is == OPENMP     ? CTUNE_REFUSE_OPENMP_LOOP
-                   : is == FLOATING ? CTUNE_REFUSE_FP_PRAGMA
-                                    : CTUNE_REFUSE_OTHER_PRAGMA,
-                   d->begin, "'#pragma %.60s' applies to the loop", d->rest);
         }
     }
 }
@@ -216,13 +215,9 @@ static void check_inside(const ctune_source *s, size_t begin, ctune_match *m) {
             continue;
         }
         if (strcmp(d->name, "pragma") == 0) {
-            pragma_class is = classify(d->rest);
-            if (is != HINT && is != HARMLESS) {
-                refuse(m,
-                       is == OPENMP     ? CTUNE_REFUSE_OPENMP_LOOP
-                       : is == FLOATING ? CTUNE_REFUSE_FP_PRAGMA
-                                        : CTUNE_REFUSE_OTHER_PRAGMA,
-                       d->begin, "'#pragma %.60s' stands in the region", d->rest);
+            if (classify(d->rest) == FLOATING) {
+                refuse(m, CTUNE_REFUSE_FP_PRAGMA, d->begin, "'#pragma %.60s' stands in the region",
+                       d->rest);
             }
         } else if (strcmp(d->name, "define") != 0 && strcmp(d->name, "undef") != 0 &&
                    strcmp(d->name, "line") != 0 && d->name[0] != '\0') {
@@ -260,11 +255,7 @@ static void check_kind(ctune_match *m, size_t at) {
     if (kind == CXCursor_ForStmt || kind == CXCursor_CompoundStmt) {
         return;
     }
-    bool is_omp = kind >= CXCursor_OMPParallelDirective &&
-                  kind < CXCursor_OpenACCComputeConstruct && kind != CXCursor_SEHLeaveStmt;
-    if (is_omp) {
-        refuse(m, CTUNE_REFUSE_OPENMP_LOOP, at, "an OpenMP construct follows the pragma");
-    } else if (kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt) {
+    if (kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt) {
         refuse(m, CTUNE_REFUSE_WHILE, at, "a %s loop follows the pragma",
                kind == CXCursor_DoStmt ? "do" : "while");
     } else {
@@ -305,5 +296,9 @@ bool ctune_match_find(ctune_parsed *p, size_t pragma_begin, size_t pragma_end, c
     check_above(p->source, pragma_begin, pragma_end, m);
     check_inside(p->source, begin, m);
     check_macros(p, begin, m);
+    if (m->refusal == CTUNE_REFUSE_NONE && !ctune_openmp_read(p, pragma_begin, pragma_end, m) &&
+        m->refusal == CTUNE_REFUSE_NONE) {
+        refuse(m, CTUNE_REFUSE_TOO_COMPLEX, begin, "out of memory");
+    }
     return m->refusal == CTUNE_REFUSE_NONE;
 }

@@ -8,7 +8,10 @@
 #include "plugin/extract/build.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+enum { OUTER = 1 }; /* size of a counter outside of the region that nobody gave */
 
 static const char *last_component(const char *text) {
     const char *last = text;
@@ -20,21 +23,27 @@ static const char *last_component(const char *text) {
     return last;
 }
 
+/* *p is p[0]. */
+static bool is_first_element(const char *text, const char *name) {
+    size_t n = name[0] == '*' ? strlen(name) - 1 : 0;
+    return n > 0 && strncmp(text, name + 1, n) == 0 && strcmp(text + n, "[0]") == 0;
+}
+
 static bool is_named(const ctune_param *param, const char *name) {
-    return strcmp(name, param->name) == 0 || strcmp(name, param->c_text) == 0 ||
-           strcmp(name, last_component(param->c_text)) == 0;
+    return is_first_element(param->c_text, name) || strcmp(name, param->name) == 0 ||
+           strcmp(name, param->c_text) == 0 || strcmp(name, last_component(param->c_text)) == 0;
 }
 
 /* Of an earlier build. */
-static bool take_fitted(const ctune_build *b, ctune_param *param) {
+static void take_fitted(const ctune_build *b, ctune_param *param, ctune_param_info *info) {
     for (int i = 0; i < b->n_fitted; i++) {
         if (strcmp(b->fitted[i].c_text, param->c_text) == 0) {
             param->n_sizes = 1;
             param->sizes[0] = b->fitted[i].sizes[0];
-            return true;
+            info->most = b->fitted_infos[i].most;
+            info->origin = CTUNE_SIZE_FITTED;
         }
     }
-    return false;
 }
 
 static void take_sizes(ctune_build *b, ctune_param *param) {
@@ -59,24 +68,24 @@ int ctune_param_of_text(ctune_build *b, const char *text, ctune_type type, int64
     if (param.name == NULL) {
         return -1;
     }
+    ctune_param_info info = {.is_memory = is_memory, .most = CTUNE_SIZE_MOST};
     take_sizes(b, &param);
-    ctune_size_origin from = param.n_sizes > 0 ? CTUNE_SIZE_GIVEN : CTUNE_SIZE_NOMINAL;
-    if (from == CTUNE_SIZE_NOMINAL && size != 0) {
-        from = CTUNE_SIZE_DERIVED;
+    if (param.n_sizes > 0) {
+        info.origin = CTUNE_SIZE_GIVEN;
+    } else if (size != 0) {
+        info.origin = CTUNE_SIZE_DERIVED;
         param.n_sizes = 1;
         param.sizes[0] = size;
-    } else if (from == CTUNE_SIZE_NOMINAL && take_fitted(b, &param)) {
-        from = CTUNE_SIZE_FITTED;
+    } else {
+        take_fitted(b, &param, &info);
     }
     ctune_param *slot = CTUNE_PUSH(b, b->params);
-    int *memory = CTUNE_PUSH(b, b->param_of_member);
-    int *origin = CTUNE_PUSH(b, b->origins);
-    if (slot == NULL || memory == NULL || origin == NULL) {
+    ctune_param_info *info_slot = CTUNE_PUSH(b, b->param_infos);
+    if (slot == NULL || info_slot == NULL) {
         return -1;
     }
     *slot = param;
-    *memory = is_memory;
-    *origin = (int)from;
+    *info_slot = info;
     return b->params.n - 1;
 }
 
@@ -95,7 +104,39 @@ int ctune_param_of_var(ctune_build *b, ctune_var *var, CXCursor at) {
     }
     bool is_memory = !var->is_automatic || var->is_address_taken;
     var->param = ctune_param_of_text(b, var->name, ctune_cx_type(var->type), 0, is_memory);
+    if (var->param >= 0 && var->is_outer_counter) {
+        ctune_param_prefer(b, ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, var->param), OUTER);
+    }
     return var->param;
+}
+
+/* The parameter that the form is. -1: it is another form. */
+static int single_param(const ctune_poly *poly) {
+    bool is_param = poly != NULL && poly->n == 1 && poly->mono[0].degree == 1 &&
+                    poly->mono[0].coef == 1 && ctune_mono_is_params(&poly->mono[0]);
+    return is_param ? poly->mono[0].atom[0].id : -1;
+}
+
+void ctune_param_prefer(ctune_build *b, const ctune_poly *form, int64_t size) {
+    int id = single_param(form);
+    ctune_param_info *info = id >= 0 ? &b->param_infos.at[id] : NULL;
+    if (info != NULL && info->origin == CTUNE_SIZE_NOMINAL && !info->is_factor) {
+        info->origin = CTUNE_SIZE_SMALL;
+        b->params.at[id].n_sizes = 1;
+        b->params.at[id].sizes[0] = size;
+    }
+}
+
+void ctune_param_end_high(ctune_build *b, const ctune_poly *end) {
+    int id = single_param(end);
+    bool is_outer = false;
+    for (int v = 0; v < b->vars.n && id >= 0; v++) {
+        is_outer |= b->vars.at[v].is_outer_counter && b->vars.at[v].param == id;
+    }
+    if (is_outer && b->param_infos.at[id].origin == CTUNE_SIZE_SMALL) {
+        b->param_infos.at[id].origin = CTUNE_SIZE_NOMINAL;
+        b->params.at[id].n_sizes = 0;
+    }
 }
 
 /* ---- assume(...) ----------------------------------------------------------------------------- */
@@ -104,6 +145,7 @@ typedef struct assume_parser {
     ctune_build *b;
     const char *start, *p;
     bool has_div;
+    bool is_foreign; /* the comparison names a variable that the region does not read */
     bool ok;
 } assume_parser;
 
@@ -149,7 +191,30 @@ static const ctune_poly *parse_name(assume_parser *q) {
                              : ctune_poly_atom(q->b->arena, CTUNE_TERM_PARAM, param);
         }
     }
+    if (ctune_inline_declares(q->b, ctune_arena_strndup(q->b->arena, begin, n))) {
+        q->is_foreign = true; /* a variable that does not matter here */
+        return ctune_poly_const(q->b->arena, 0);
+    }
     return fail(q, "only integer variables that the region reads and does not write may be named");
+}
+
+/* The clause speaks of a variable that the region does not read: said (by the first build), and
+ * left out. */
+static void warn_foreign(assume_parser *q, const char *text) {
+    char words[200];
+    if (q->b->n_fitted > 0) {
+        return;
+    }
+    snprintf(words, sizeof words, "assume(%.100s) names a variable that the loop does not read",
+             text);
+    ctune_diag d = {.severity = CTUNE_WARNING,
+                    .file = q->b->source->file,
+                    .line = q->b->pragma->line,
+                    .col = q->b->pragma->col,
+                    .code = "unused-assume",
+                    .text = words,
+                    .hint = "remove the condition"};
+    ctune_diag_send(q->b->ctx, &d);
 }
 
 static const ctune_poly *parse_primary(assume_parser *q) {
@@ -232,7 +297,7 @@ static bool parse_comparison(assume_parser *q) {
     ctune_arena *a = q->b->arena;
     skip(q);
     const char *begin = q->p;
-    q->has_div = false;
+    q->has_div = q->is_foreign = false;
     const ctune_poly *left = parse_sum(q);
     static const char *const ops[] = {"<=", ">=", "==", "<", ">"};
     int op = 0;
@@ -250,6 +315,10 @@ static bool parse_comparison(assume_parser *q) {
     }
     if (!q->ok || diff == NULL) {
         return false;
+    }
+    if (q->is_foreign) {
+        warn_foreign(q, ctune_arena_strndup(a, begin, (size_t)(q->p - begin)));
+        return true;
     }
     const char *text = has_div ? ctune_arena_strndup(a, begin, (size_t)(q->p - begin)) : NULL;
     switch (op) {

@@ -31,7 +31,6 @@ static const struct {
     {"-nostdinc", false, true},
     {"-std=", false, false},
     {"-ansi", false, true},
-    {"-fopenmp", false, false},
     {"-funsigned-char", false, true},
     {"-fsigned-char", false, true},
     {"-fshort-enums", false, true},
@@ -67,7 +66,11 @@ static bool is_kept(const char *flag, bool *takes_next) {
 }
 
 static void note_semantics(ctune_parsed *p, const char *flag) {
-    if (strcmp(flag, "-fwrapv") == 0) {
+    if (strncmp(flag, "-fopenmp", 8) == 0) {
+        p->has_openmp = true; /* -fopenmp, -fopenmp=lib, -fopenmp-simd */
+    } else if (strcmp(flag, "-fno-openmp") == 0) {
+        p->has_openmp = false;
+    } else if (strcmp(flag, "-fwrapv") == 0) {
         p->wrapv = true;
     } else if (strcmp(flag, "-fno-wrapv") == 0) {
         p->wrapv = false;
@@ -169,7 +172,7 @@ ctune_status ctune_parsed_init(ctune_ctx *ctx, ctune_arena *arena, const ctune_s
     if (is_cplusplus(source->file)) {
         return ctune_fail(ctx, CTUNE_EUSAGE, "%s: only C is supported", source->file);
     }
-    const char **args = CTUNE_NEW_ARRAY(arena, const char *, 2 * (size_t)n_flags + 8);
+    const char **args = CTUNE_NEW_ARRAY(arena, const char *, 2 * (size_t)n_flags + 10);
     if (args == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
@@ -181,6 +184,9 @@ ctune_status ctune_parsed_init(ctune_ctx *ctx, ctune_arena *arena, const ctune_s
         args[n++] = dir;
     }
     n += select_flags(out, n_flags, flags, args + n);
+    if (out->has_openmp) { /* directives are read from the text: openmp.c */
+        args[n++] = "-D_OPENMP=201511";
+    }
     const char *file = strcmp(source->file, "-") == 0 ? "stdin.c" : source->file;
     struct CXUnsavedFile overlay = {file, source->clean, source->n_clean};
     out->index = clang_createIndex(0, 0);

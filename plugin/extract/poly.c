@@ -183,3 +183,76 @@ bool ctune_mono_is_params(const ctune_mono *m) {
     }
     return true;
 }
+
+bool ctune_poly_has_axis(const ctune_poly *x, int axis) {
+    for (int i = 0; i < x->n; i++) {
+        for (int d = 0; d < x->mono[i].degree; d++) {
+            const ctune_atom *atom = &x->mono[i].atom[d];
+            if (atom->kind == CTUNE_TERM_AXIS && (axis < 0 || atom->id == axis)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const ctune_poly *ctune_poly_subst(ctune_arena *a, const ctune_poly *x, ctune_term_kind kind,
+                                   int id, const ctune_poly *by) {
+    if (x == NULL || by == NULL) {
+        return NULL;
+    }
+    const ctune_poly *sum = ctune_poly_const(a, 0);
+    for (int i = 0; i < x->n; i++) {
+        const ctune_poly *term = ctune_poly_const(a, x->mono[i].coef);
+        for (int d = 0; d < x->mono[i].degree; d++) {
+            const ctune_atom *atom = &x->mono[i].atom[d];
+            bool is_hit = atom->kind == kind && atom->id == id;
+            term = ctune_poly_mul(a, term, is_hit ? by : ctune_poly_atom(a, atom->kind, atom->id));
+        }
+        sum = ctune_poly_add(a, sum, term);
+    }
+    return sum;
+}
+
+/* whole / part as monomials. false: part does not divide it. */
+static bool mono_divide(const ctune_mono *whole, const ctune_mono *part, ctune_mono *out) {
+    *out = (ctune_mono){0};
+    if (part->coef == 0 || whole->coef % part->coef != 0) {
+        return false;
+    }
+    out->coef = whole->coef / part->coef;
+    int j = 0;
+    for (int i = 0; i < whole->degree; i++) {
+        if (j < part->degree && atom_compare(&whole->atom[i], &part->atom[j]) == 0) {
+            j++;
+        } else {
+            out->atom[out->degree++] = whole->atom[i];
+        }
+    }
+    return j == part->degree;
+}
+
+const ctune_poly *ctune_poly_divide(ctune_arena *a, const ctune_poly *x, const ctune_poly *by,
+                                    const ctune_poly **rest) {
+    const ctune_poly *quotient = ctune_poly_const(a, 0), *left = x, *kept = quotient;
+    if (x == NULL || by == NULL || by->n == 0) {
+        return NULL;
+    }
+    for (int steps = 0; left != NULL && left->n > 0; steps++) {
+        ctune_mono part;
+        const ctune_poly *lead = ctune_poly_collect(a, &left->mono[0], 1);
+        if (steps > 200) {
+            return NULL;
+        }
+        if (mono_divide(&left->mono[0], &by->mono[0], &part)) {
+            const ctune_poly *one = ctune_poly_collect(a, &part, 1);
+            quotient = ctune_poly_add(a, quotient, one);
+            left = ctune_poly_sub(a, left, ctune_poly_mul(a, one, by));
+        } else {
+            kept = ctune_poly_add(a, kept, lead);
+            left = ctune_poly_sub(a, left, lead);
+        }
+    }
+    *rest = kept;
+    return left == NULL || kept == NULL ? NULL : quotient;
+}

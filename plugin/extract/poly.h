@@ -46,6 +46,15 @@ bool ctune_poly_is_affine(const ctune_poly *x);
 bool ctune_poly_is_equal(const ctune_poly *x, const ctune_poly *y);
 bool ctune_mono_is_params(const ctune_mono *m); /* only parameters (or constant) */
 int ctune_mono_compare(const ctune_mono *x, const ctune_mono *y); /* by atoms only */
+bool ctune_poly_has_axis(const ctune_poly *x, int axis);          /* this axis; -1: any */
+/* Replace every occurrence of the atom by `by`. */
+const ctune_poly *ctune_poly_subst(ctune_arena *a, const ctune_poly *x, ctune_term_kind kind,
+                                   int id, const ctune_poly *by);
+/* x = quotient * by + rest, by leading monomials; rest has no monomial that by's leading one
+ * divides.
+ */
+const ctune_poly *ctune_poly_divide(ctune_arena *a, const ctune_poly *x, const ctune_poly *by,
+                                    const ctune_poly **rest);
 /* Build from n monomials in any order; like terms are summed. */
 const ctune_poly *ctune_poly_collect(ctune_arena *a, const ctune_mono *mono, int n);
 

@@ -261,6 +261,10 @@ static bool place_tensor(ctune_build *b, int tensor) {
     }
     bool is_private = var->n_writes > 0 && var->is_automatic && !var->is_address_taken &&
                       !var->is_live_after && is_self_contained(b, b->root, tensor);
+    if (!is_private && var->is_private && var->n_writes > 0) {
+        return ctune_build_refuse_at(b, CTUNE_REFUSE_OPENMP_LOOP, m->offset,
+                                     "'%s' is private and read before it is written", var->name);
+    }
     return !is_private || place_in_body(b, tensor, b->root);
 }
 

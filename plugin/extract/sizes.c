@@ -10,8 +10,8 @@
  * triangular nests too large. Time steps, which no array knows of, are fewer when the nest would
  * run for seconds.
  *
- * The region is then built once more with these values (unit.c), because facts and sizes of
- * products depend on them.
+ * Facts that the region assumes hold at the values, too. The region is then built once more with
+ * them (unit.c), because facts and sizes of products depend on them.
  */
 #include "plugin/extract/build.h"
 
@@ -92,7 +92,7 @@ static bool all_hold(const fit *f, bool const_only) {
 }
 
 static bool is_free(const fit *f, int param) {
-    return f->b->origins.at[param] == CTUNE_SIZE_NOMINAL;
+    return f->b->param_infos.at[param].origin == CTUNE_SIZE_NOMINAL;
 }
 
 /* Does some use of memory never happen? */
@@ -101,7 +101,9 @@ static bool has_empty(const fit *f) {
     const ctune_aff *zero = ctune_aff_const(f->arena, 0);
     for (int i = 0; i < f->b->accs.n; i++) {
         const ctune_acc *acc = &f->b->accs.at[i];
-        if (ctune_facts_reach(f->b, acc->n_cons, acc->cons, zero, f->value, &reached) == 0) {
+        bool is_used = acc->tensor >= 0; /* its stage was not dropped */
+        if (is_used &&
+            ctune_facts_reach(f->b, acc->n_cons, acc->cons, zero, f->value, &reached) == 0) {
             return true;
         }
     }
@@ -211,27 +213,8 @@ static void start_low(fit *f) {
         for (int p = 0; p < f->b->params.n; p++) {
             if (is_free(f, p) && only_shrinks(f, p)) {
                 f->value[p] = 1;
-                f->b->origins.at[p] = CTUNE_SIZE_SMALL;
+                f->b->param_infos.at[p].origin = CTUNE_SIZE_SMALL;
             }
-        }
-    }
-}
-
-/* A leading dimension is as large as what it leads over. */
-static void widen(fit *f) {
-    int64_t largest = NOMINAL;
-    bool is_broken = false;
-    for (int p = 0; p < f->b->params.n; p++) {
-        largest = is_free(f, p) && f->value[p] > largest ? f->value[p] : largest;
-    }
-    for (int i = 0; i < f->b->assumes.n; i++) {
-        is_broken |= extent_at(f, f->b->assumes.at[i].aff) < 0;
-    }
-    for (int p = 0; p < f->b->params.n && is_broken; p++) {
-        if (is_free(f, p) && f->cap[p] == FAR) {
-            int64_t saved = f->value[p];
-            f->value[p] = largest;
-            f->value[p] = all_hold(f, false) ? largest : saved;
         }
     }
 }
@@ -336,12 +319,55 @@ static void shorten(fit *f) {
     }
 }
 
+/* ---- what the guard asks for ----------------------------------------------------------------- */
+static void load(fit *f) {
+    for (int p = 0; p < f->b->params.n; p++) {
+        const ctune_param *param = &f->b->params.at[p];
+        f->value[p] = 0;
+        for (int i = 0; i < param->n_sizes; i++) {
+            f->value[p] = param->sizes[i] > f->value[p] ? param->sizes[i] : f->value[p];
+        }
+    }
+}
+
+static bool is_chosen(const fit *f, int param) {
+    return is_free(f, param) || f->b->param_infos.at[param].origin == CTUNE_SIZE_SMALL;
+}
+
+static void store(const fit *f, const int64_t *values, int64_t most) {
+    for (int p = 0; p < f->b->params.n; p++) {
+        if (is_chosen(f, p)) {
+            f->b->params.at[p].sizes[0] = is_free(f, p) && values[p] > most ? most : values[p];
+        }
+    }
+}
+
+/* Facts move the sizes (a leading dimension is larger than a row with its border); where they move
+ * them out of an array, all are smaller. What no sizes satisfy, the next build refuses. */
+static void settle(fit *f) {
+    int64_t *values = CTUNE_NEW_ARRAY(f->arena, int64_t, f->b->params.n + 1);
+    bool ok = false;
+    if (values == NULL) {
+        return;
+    }
+    memcpy(values, f->value, (size_t)f->b->params.n * sizeof *values);
+    for (int64_t most = FAR; most >= 4 && !ok; most = most == FAR ? NOMINAL : most * 3 / 4) {
+        store(f, values, most);
+        ok = ctune_facts_suit(f->b, 0, NULL);
+        load(f);
+        ok = ok && all_hold(f, false);
+    }
+    if (!ok) {
+        store(f, values, FAR);
+    }
+}
+
 /* ---- clauses --------------------------------------------------------------------------------- */
 /* "n=..., m=..." */
 static const char *free_names(const fit *f) {
     const char *text = "";
     for (int p = 0; p < f->b->params.n && text != NULL; p++) {
-        if (is_free(f, p)) {
+        if (is_free(f, p) || f->b->param_infos.at[p].origin == CTUNE_SIZE_FITTED) {
             text = ctune_arena_printf(f->b->arena, "%s%s%s=...", text, text[0] != '\0' ? ", " : "",
                                       f->b->params.at[p].c_text);
         }
@@ -352,7 +378,7 @@ static const char *free_names(const fit *f) {
 static const char *given_text(const fit *f) {
     const char *text = "";
     for (int p = 0; p < f->b->params.n && text != NULL; p++) {
-        if (f->b->origins.at[p] == CTUNE_SIZE_GIVEN) {
+        if (f->b->param_infos.at[p].origin == CTUNE_SIZE_GIVEN) {
             text = ctune_arena_printf(f->b->arena, "%s%s%s=%lld", text, text[0] != '\0' ? ", " : "",
                                       f->b->params.at[p].c_text, (long long)f->value[p]);
         }
@@ -384,7 +410,7 @@ static bool check_given(fit *f, int which) {
 static bool check_all_given(fit *f) {
     int n = 0;
     for (int p = 0; p < f->b->params.n; p++) {
-        if (f->b->origins.at[p] == CTUNE_SIZE_GIVEN) {
+        if (f->b->param_infos.at[p].origin == CTUNE_SIZE_GIVEN) {
             n = f->b->params.at[p].n_sizes > n ? f->b->params.at[p].n_sizes : n;
         }
     }
@@ -416,8 +442,8 @@ static bool has_limit(const ctune_build *b, const ctune_limit *limit) {
 bool ctune_limits_note(ctune_build *b) {
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
-        const ctune_mtensor *m = &b->tensors.at[acc->tensor];
-        for (int d = 0; d < acc->n_idx; d++) {
+        for (int d = 0; acc->tensor >= 0 && d < acc->n_idx; d++) {
+            const ctune_mtensor *m = &b->tensors.at[acc->tensor];
             const ctune_aff *extent = m->t.extent[d];
             if (extent == NULL || acc->idx[d] == NULL) {
                 continue;
@@ -433,57 +459,70 @@ bool ctune_limits_note(ctune_build *b) {
     return !ctune_arena_has_failed(b->arena);
 }
 
+static bool refuse(const fit *f) {
+    return ctune_build_refuse_at(f->b, CTUNE_REFUSE_SIZES, f->b->begin,
+                                 "the declared sizes of its arrays do not say how far the loops "
+                                 "run: write sizes(%s)",
+                                 free_names(f));
+}
+
 static bool choose(fit *f) {
     start_low(f);
     if (!find_values(f)) {
-        return ctune_build_refuse_at(
-            f->b, CTUNE_REFUSE_SIZES, f->b->begin,
-            "the declared sizes of its arrays do not say how far the loops "
-            "run: write sizes(%s)",
-            free_names(f));
+        return refuse(f);
     }
-    widen(f);
+    for (int p = 0; p < f->b->params.n; p++) {
+        bool is_limited = is_free(f, p) && (f->cap[p] < FAR || f->value[p] < NOMINAL);
+        f->b->param_infos.at[p].most = is_limited ? f->value[p] : CTUNE_SIZE_MOST;
+    }
     shrink(f);
     shorten(f);
+    settle(f);
+    return true;
+}
+
+static bool start(fit *f) {
+    int n = f->b->params.n;
+    f->arena = ctune_arena_create(f->b->ctx);
+    f->value = CTUNE_NEW_ARRAY(f->b->arena, int64_t, n + 1);
+    f->cap = CTUNE_NEW_ARRAY(f->b->arena, int64_t, n + 1);
+    f->is_active = CTUNE_NEW_ARRAY(f->b->arena, bool, f->b->limits.n + 1);
+    if (f->arena == NULL || f->value == NULL || f->cap == NULL || f->is_active == NULL) {
+        return false;
+    }
+    memset(f->is_active, true, (size_t)f->b->limits.n);
+    for (int p = 0; p < n; p++) {
+        f->cap[p] = FAR;
+    }
+    load(f);
     return true;
 }
 
 bool ctune_sizes_fit(ctune_build *b, ctune_region *region, bool *is_other) {
     int n = b->params.n;
-    bool any_free = false;
-    fit f = {.b = b, .region = region, .arena = ctune_arena_create(b->ctx)};
-    f.value = CTUNE_NEW_ARRAY(b->arena, int64_t, n + 1);
-    f.cap = CTUNE_NEW_ARRAY(b->arena, int64_t, n + 1);
-    f.is_active = CTUNE_NEW_ARRAY(b->arena, bool, b->limits.n + 1);
+    fit f = {.b = b, .region = region};
+    bool ok = start(&f), any_free = false;
+    int64_t *before = ok ? CTUNE_NEW_ARRAY(f.arena, int64_t, n + 1) : NULL;
     *is_other = false;
-    if (f.arena == NULL || f.value == NULL || f.cap == NULL || f.is_active == NULL) {
-        ctune_arena_destroy(f.arena);
-        return false;
-    }
-    memset(f.is_active, true, (size_t)b->limits.n);
-    for (int p = 0; p < n; p++) {
-        const ctune_param *param = &b->params.at[p];
-        f.cap[p] = FAR;
-        for (int i = 0; i < param->n_sizes; i++) {
-            f.value[p] = param->sizes[i] > f.value[p] ? param->sizes[i] : f.value[p];
-        }
+    ok = before != NULL && check_all_given(&f);
+    for (int p = 0; p < n && ok; p++) {
+        before[p] = b->params.at[p].sizes[0];
         any_free |= is_free(&f, p);
     }
-    int64_t *largest = CTUNE_NEW_ARRAY(f.arena, int64_t, n + 1);
-    bool ok = largest != NULL;
-    if (ok) {
-        memcpy(largest, f.value, (size_t)n * sizeof *largest);
-        ok = check_all_given(&f);
-        memcpy(f.value, largest, (size_t)n * sizeof *largest);
+    if (ok && any_free) {
+        load(&f);
+        ok = choose(&f);
     }
-    ok = ok && (!any_free || choose(&f));
     for (int p = 0; p < n && ok; p++) {
-        bool is_chosen = is_free(&f, p) || b->origins.at[p] == CTUNE_SIZE_SMALL;
-        if (is_chosen && f.value[p] != b->params.at[p].sizes[0]) {
-            b->params.at[p].sizes[0] = f.value[p];
-            *is_other = true;
-        }
+        *is_other |= b->params.at[p].sizes[0] != before[p];
     }
     ctune_arena_destroy(f.arena);
     return ok && !ctune_arena_has_failed(b->arena);
+}
+
+bool ctune_sizes_check(ctune_build *b, ctune_region *region) {
+    fit f = {.b = b, .region = region};
+    bool ok = start(&f) && (all_hold(&f, false) || refuse(&f));
+    ctune_arena_destroy(f.arena);
+    return ok;
 }

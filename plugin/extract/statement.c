@@ -40,188 +40,6 @@ bool ctune_domain_push(ctune_build *b, int n, const ctune_aff *const *cons) {
     return true;
 }
 
-/* ---- if -------------------------------------------------------------------------------------- */
-
-static bool build_branch(ctune_build *b, ctune_mnode *node, CXCursor body, bool is_else, int n_cons,
-                         const ctune_aff *const *cons) {
-    ctune_mnode *parent = b->at;
-    int n_domain = b->domain.n;
-    node->in_otherwise = is_else;
-    b->at = node;
-    bool ok = ctune_domain_push(b, n_cons, cons) && ctune_statement_build(b, body);
-    b->at = parent;
-    b->domain.n = n_domain;
-    node->in_otherwise = false;
-    return ok;
-}
-
-static int count_stages(const ctune_mnode *node, bool *has_loop) {
-    int n = node->kind == CTUNE_M_STAGE;
-    *has_loop |= node->kind == CTUNE_M_LOOP;
-    for (int i = 0; i < node->kids.n; i++) {
-        n += count_stages(node->kids.at[i], has_loop);
-    }
-    for (int i = 0; i < node->otherwise.n; i++) {
-        n += count_stages(node->otherwise.at[i], has_loop);
-    }
-    return n;
-}
-
-static bool writes_guard(ctune_build *b, const ctune_mnode *node, const ctune_expr *guard) {
-    if (node->kind == CTUNE_M_STAGE) {
-        return ctune_expr_reads(guard, b->stages.at[node->stage].target->tensor);
-    }
-    bool found = false;
-    for (int i = 0; i < node->kids.n && !found; i++) {
-        found = writes_guard(b, node->kids.at[i], guard);
-    }
-    for (int i = 0; i < node->otherwise.n && !found; i++) {
-        found = writes_guard(b, node->otherwise.at[i], guard);
-    }
-    return found;
-}
-
-/* The guard's value in a temporary, computed before the node. */
-static bool remember_guard(ctune_build *b, ctune_mnode *node, CXCursor at) {
-    const char *key = ctune_arena_printf(b->arena, "guard %d", b->tensors.n);
-    int tensor = ctune_tensor_new(b, key, "cond", CTUNE_I32);
-    ctune_acc *acc[2] = {NULL, NULL};
-    ctune_expr *read = ctune_expr_new(b, CTUNE_OP_READ, CTUNE_I32, 0);
-    ctune_access *target = CTUNE_NEW(b->arena, ctune_access);
-    if (tensor < 0 || read == NULL || target == NULL) {
-        return false;
-    }
-    ctune_mtensor *m = &b->tensors.at[tensor];
-    m->t.is_temp = true;
-    m->t.rank = 0;
-    m->n_scope = b->n_open;
-    memcpy(m->scope, b->open, sizeof m->scope);
-    m->offset = ctune_cx_begin(at);
-    for (int i = 0; i < 2; i++) {
-        acc[i] = CTUNE_PUSH(b, b->accs);
-        if (acc[i] == NULL) {
-            return false;
-        }
-        acc[i]->tensor = tensor;
-        acc[i]->slot = i == 0 ? target : &read->access;
-        acc[i]->slot->tensor = tensor;
-        acc[i]->offset = ctune_cx_begin(at);
-    }
-    read->read_id = b->accs.n - 1;
-    ctune_mnode *stage =
-        ctune_stage_new(b, at, target, b->accs.n - 2, CTUNE_UPDATE_SET, CTUNE_I32, node->guard);
-    node->guard =
-        ctune_expr_new(b, CTUNE_OP_NE, CTUNE_I32, 2, read, ctune_expr_int(b, CTUNE_I32, 0));
-    return stage != NULL && node->guard != NULL && ctune_mnode_add(b, b->at, stage);
-}
-
-/* The guard was read before the branches were built; the node goes in after them, so that a
- * temporary can come first. */
-static bool finish_guard(ctune_build *b, ctune_mnode *node, CXCursor at) {
-    bool has_loop = false;
-    int n = count_stages(node, &has_loop);
-    bool may_change = (n > 1 || has_loop) && writes_guard(b, node, node->guard);
-    if (n == 0) {
-        return true;
-    }
-    if (may_change && !remember_guard(b, node, at)) {
-        return false;
-    }
-    if (!may_change && n == 1) {
-        ctune_stage_fold_guard(b, node);
-    }
-    return ctune_mnode_add(b, b->at, node);
-}
-
-static bool build_guard(ctune_build *b, CXCursor cursor, CXCursor cond, const CXCursor *then,
-                        const CXCursor *otherwise) {
-    ctune_mnode *node = ctune_mnode_new(b, CTUNE_M_GUARD);
-    if (node == NULL) {
-        return false;
-    }
-    node->parent = b->at;
-    node->guard = ctune_expr_condition(b, cond);
-    b->n_maybe++;
-    bool ok = node->guard != NULL && build_branch(b, node, *then, false, 0, NULL) &&
-              (otherwise == NULL || build_branch(b, node, *otherwise, true, 0, NULL));
-    b->n_maybe--;
-    return ok && finish_guard(b, node, cursor);
-}
-
-/* Is the condition affine without new run-time facts? Leaves no refusal behind. */
-static bool try_affine(ctune_build *b, CXCursor cond, ctune_conds *out) {
-    ctune_why kept = b->why;
-    bool kept_assume = b->no_assume;
-    b->no_assume = true;
-    out->n = 0;
-    bool ok = ctune_affine_condition(b, cond, false, out);
-    b->no_assume = kept_assume;
-    b->why = kept;
-    return ok;
-}
-
-static bool build_affine(ctune_build *b, CXCursor cond, const ctune_conds *conds,
-                         const CXCursor *then, const CXCursor *otherwise) {
-    ctune_mnode *node = ctune_mnode_new(b, CTUNE_M_IF);
-    const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, conds->n + 1);
-    if (node == NULL || cons == NULL) {
-        return false;
-    }
-    memcpy(cons, conds->at, (size_t)conds->n * sizeof *cons);
-    node->cons = cons;
-    node->n_cons = conds->n;
-    if (!ctune_mnode_add(b, b->at, node) || !build_branch(b, node, *then, false, conds->n, cons)) {
-        return false;
-    }
-    if (otherwise == NULL) {
-        return true;
-    }
-    if (conds->n == 1) {
-        const ctune_aff *negated =
-            ctune_aff_add_const(b->arena, ctune_aff_scale(b->arena, cons[0], -1), -1);
-        return negated != NULL && build_branch(b, node, *otherwise, true, 1, &negated);
-    }
-    node->guard = ctune_expr_condition(b, cond);
-    return node->guard != NULL && build_branch(b, node, *otherwise, true, 0, NULL);
-}
-
-static bool build_if(ctune_build *b, CXCursor cursor) {
-    ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
-    if (kids.n != 2 && kids.n != 3) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "an unusual if statement");
-    }
-    const CXCursor *otherwise = kids.n == 3 ? &kids.at[2] : NULL;
-    if (ctune_cx_has_effect(b->arena, kids.at[0]) && ctune_expr_condition(b, kids.at[0]) == NULL) {
-        return false; /* the expression says what is wrong; calls of pure functions pass */
-    }
-    ctune_conds conds;
-    if (try_affine(b, kids.at[0], &conds)) {
-        return build_affine(b, kids.at[0], &conds, &kids.at[1], otherwise);
-    }
-    CXCursor cond = ctune_cx_strip(b->arena, kids.at[0]);
-    ctune_kids both = ctune_cx_exprs(b->arena, cond);
-    bool is_and = clang_getCursorBinaryOperatorKind(cond) == CXBinaryOperator_LAnd && both.n == 2;
-    if (!is_and || otherwise != NULL || !try_affine(b, both.at[0], &conds)) {
-        return build_guard(b, cursor, kids.at[0], &kids.at[1], otherwise);
-    }
-    /* affine && data: the data is only read where the affine part holds */
-    ctune_mnode *node = ctune_mnode_new(b, CTUNE_M_IF), *parent = b->at;
-    const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, conds.n + 1);
-    if (node == NULL || cons == NULL || !ctune_mnode_add(b, b->at, node)) {
-        return false;
-    }
-    memcpy(cons, conds.at, (size_t)conds.n * sizeof *cons);
-    node->cons = cons;
-    node->n_cons = conds.n;
-    int n_domain = b->domain.n;
-    b->at = node;
-    bool ok = ctune_domain_push(b, conds.n, cons) &&
-              build_guard(b, cursor, both.at[1], &kids.at[1], NULL);
-    b->at = parent;
-    b->domain.n = n_domain;
-    return ok;
-}
-
 /* ---- declarations ---------------------------------------------------------------------------- */
 
 /* `int k = 2 * i + 1;` that never changes: k stands for the form. */
@@ -277,6 +95,7 @@ static bool build_scalar(ctune_build *b, ctune_var *var, CXCursor decl, ctune_ki
         bind_integer(b, var, init)) {
         return true;
     }
+    b->split = NULL; /* several values are taken as such */
     return ctune_assign_initialiser(b, decl, var, init);
 }
 
@@ -296,6 +115,9 @@ static bool build_variable(ctune_build *b, CXCursor decl) {
     memcpy(var->scope, b->open, sizeof var->scope);
     var->scope_node = b->at;
     var->value = NULL;
+    var->n_choices = 0;
+    var->after = NULL;
+    var->is_written = true;
     var->pointer = NULL;
     CXType type = var->type;
     if (type.kind == CXType_Pointer) {
@@ -391,24 +213,18 @@ static bool refuse_statement(ctune_build *b, CXCursor cursor) {
             return ctune_build_refuse(b, table[i].refusal, cursor, "%s", table[i].words);
         }
     }
-    bool is_omp = kind >= CXCursor_OMPParallelDirective &&
-                  kind < CXCursor_OpenACCComputeConstruct && kind != CXCursor_SEHLeaveStmt;
-    return ctune_build_refuse(b, is_omp ? CTUNE_REFUSE_OPENMP_LOOP : CTUNE_REFUSE_STATEMENT, cursor,
-                              is_omp ? "an OpenMP construct in the region"
-                                     : "a statement that ctune does not know");
+    return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor,
+                              "a statement that ctune does not know");
 }
 
-bool ctune_statement_build(ctune_build *b, CXCursor cursor) {
-    if (ctune_arena_has_failed(b->arena)) {
-        return false;
-    }
+static bool build(ctune_build *b, CXCursor cursor) {
     switch (ctune_cx_kind(cursor)) {
     case CXCursor_CompoundStmt:
         return build_block(b, cursor);
     case CXCursor_ForStmt:
         return ctune_loop_build(b, cursor);
     case CXCursor_IfStmt:
-        return build_if(b, cursor);
+        return ctune_branch_build(b, cursor);
     case CXCursor_DeclStmt:
         return build_declarations(b, cursor);
     case CXCursor_NullStmt:
@@ -420,4 +236,29 @@ bool ctune_statement_build(ctune_build *b, CXCursor cursor) {
                    ? ctune_assign_build(b, cursor)
                    : refuse_statement(b, cursor);
     }
+}
+
+/* A statement that cannot be built for the whole domain is built for parts of it. */
+bool ctune_statement_build(ctune_build *b, CXCursor cursor) {
+    ctune_snapshot before;
+    enum CXCursorKind kind = ctune_cx_kind(cursor);
+    if (ctune_arena_has_failed(b->arena)) {
+        return false;
+    }
+    b->split = NULL;
+    if (kind == CXCursor_CompoundStmt || kind == CXCursor_NullStmt) {
+        return build(b, cursor);
+    }
+    if (!ctune_snapshot_get(b, &before)) {
+        return false;
+    }
+    bool ok = build(b, cursor);
+    if (ok || b->split == NULL || b->why.is_error) {
+        b->split = NULL;
+        return ok;
+    }
+    const ctune_aff *split = b->split;
+    ctune_snapshot_restore(b, &before, true);
+    b->split = split;
+    return ctune_split_build(b, cursor);
 }

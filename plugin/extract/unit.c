@@ -129,9 +129,11 @@ static ctune_status parse_clauses(extraction *x, const occurrence *o, ctune_prag
 static bool build(ctune_build *b) {
     b->root = ctune_mnode_new(b, CTUNE_M_LOOP);
     b->at = b->root;
-    return b->root != NULL && ctune_vars_scan(b) && ctune_clauses_apply(b) &&
-           ctune_statement_build(b, b->statement) && ctune_limits_note(b) && ctune_delinearise(b) &&
-           ctune_scalars_place(b) && ctune_aliases_mark(b) && ctune_clauses_check(b);
+    return b->root != NULL && ctune_vars_scan(b) && ctune_openmp_apply(b) &&
+           ctune_clauses_apply(b) && ctune_statement_build(b, b->statement) &&
+           ctune_index_finish(b) && ctune_limits_note(b) && ctune_delinearise(b) &&
+           ctune_scalars_place(b) && ctune_aliases_mark(b) && ctune_clauses_check(b) &&
+           ctune_facts_check(b);
 }
 
 static ctune_status report(extraction *x, ctune_build *b, size_t word) {
@@ -160,7 +162,8 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
         return CTUNE_EREFUSED;
     }
     ctune_status status = ctune_assemble(b, name, line, region);
-    if (status == CTUNE_OK && b->n_fitted == 0 && !ctune_sizes_fit(b, *region, is_other)) {
+    if (status == CTUNE_OK && !(b->n_fitted == 0 ? ctune_sizes_fit(b, *region, is_other)
+                                                 : ctune_sizes_check(b, *region))) {
         status = CTUNE_EREFUSED;
     }
     if (status != CTUNE_OK) {
@@ -172,6 +175,7 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
 static ctune_status build_region(extraction *x, const ctune_match *m, const occurrence *o,
                                  const char *name, ctune_unit_region *out) {
     const ctune_param *fitted = NULL;
+    const ctune_param_info *fitted_infos = NULL;
     ctune_arena *first = NULL; /* owner of fitted */
     int n_fitted = 0;
     ctune_status status = CTUNE_OK;
@@ -179,6 +183,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
         ctune_build b = {.ctx = x->ctx,
                          .source = &x->source,
                          .pragma = &out->pragma,
+                         .omp = &m->omp,
                          .unit = x->parsed.unit,
                          .function = m->function,
                          .statement = m->statement,
@@ -187,7 +192,8 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
                          .wrapv = x->parsed.wrapv,
                          .has_fast_math = x->parsed.has_fast_math,
                          .n_fitted = n_fitted,
-                         .fitted = fitted};
+                         .fitted = fitted,
+                         .fitted_infos = fitted_infos};
         b.arena = ctune_arena_create(x->ctx);
         b.isl = isl_ctx_alloc();
         if (b.arena == NULL || b.isl == NULL) {
@@ -206,6 +212,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
         if (again) {
             first = b.arena;
             fitted = b.params.at;
+            fitted_infos = b.param_infos.at;
             n_fitted = b.params.n;
         } else {
             out->region = region;
@@ -244,7 +251,6 @@ static bool check_name(extraction *x, int i, const char *name, size_t word) {
             const char *text = ctune_arena_printf(x->arena, "two regions are called '%s'", name);
             send(x, CTUNE_ERROR, word, "duplicate-name", "give one of them another name(...)",
                  text != NULL ? text : name);
-            x->has_usage_error = true;
             return false;
         }
     }

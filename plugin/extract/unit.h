@@ -24,6 +24,7 @@ typedef struct ctune_parsed {
     CTUNE_LIST(ctune_expansion) definitions; /* of all files, in order; begin and end unused */
     CTUNE_LIST(ctune_expansion) inactive;    /* stretches that the preprocessor skips */
     bool wrapv, has_fast_math;
+    bool has_openmp;      /* the compiler reads OpenMP directives */
     bool includes_itself; /* set by check_headers */
 } ctune_parsed;
 
@@ -45,6 +46,7 @@ typedef struct ctune_match {
     ctune_refusal refusal; /* NONE: extract it */
     size_t refusal_at;
     char words[240];
+    ctune_omp omp;
 } ctune_match;
 bool ctune_match_find(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_end,
                       ctune_match *out);
@@ -53,6 +55,12 @@ bool ctune_match_find(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_e
  * false: no memory. */
 bool ctune_reserved_collect(const ctune_parsed *parsed, int n_flags, const char *const *flags,
                             const char *const **out, int *n_out);
+
+/* First statement that begins at or after `at`, innermost first. */
+CXCursor ctune_match_statement(ctune_parsed *parsed, CXCursor function, size_t at);
+/* Fill match->omp; may refuse there. */
+bool ctune_openmp_read(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_end,
+                       ctune_match *match);
 
 /* Facts about the macros used in the region; refused where words of the language are macros. */
 bool ctune_macros_guard(ctune_parsed *parsed, ctune_build *b);

@@ -17,6 +17,7 @@ typedef struct scan {
     bool counts_only; /* second pass: only count for `only` */
     const ctune_var *only;
     int n_writes;
+    int n_calls; /* functions entered */
 } scan;
 
 /* What the function does after the region, per variable. Parallel to b->vars. */
@@ -94,6 +95,24 @@ static CXCursor own_variable(ctune_build *b, CXCursor lvalue) {
     }
 }
 
+/* The variable at which a stored element's path begins: a of a[i], s of s->p[i].x. */
+static CXCursor stored_root(ctune_build *b, CXCursor lvalue) {
+    for (int i = 0; i < 100; i++) {
+        lvalue = ctune_cx_strip(b->arena, lvalue);
+        if (ctune_cx_kind(lvalue) == CXCursor_DeclRefExpr) {
+            CXCursor decl = clang_getCursorReferenced(lvalue);
+            return is_variable(decl) ? clang_getCanonicalCursor(decl) : clang_getNullCursor();
+        }
+        ctune_kids kids = ctune_cx_exprs(b->arena, lvalue);
+        int p = kids.n == 2 && !ctune_cx_is_pointer(clang_getCursorType(kids.at[0])) ? 1 : 0;
+        if (kids.n == 0) {
+            return clang_getNullCursor();
+        }
+        lvalue = kids.at[p];
+    }
+    return clang_getNullCursor();
+}
+
 static bool is_write(CXCursor cursor) {
     enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(cursor);
     enum CXUnaryOperatorKind unary = clang_getCursorUnaryOperatorKind(cursor);
@@ -122,6 +141,9 @@ static bool is_affine_kid(CXCursor parent, ctune_kids kids, int i) {
         return i + 1 < kids.n;
     case CXCursor_IfStmt:
         return i == 0;
+    case CXCursor_CallExpr:
+        return i > 0 && !clang_Cursor_isNull(ctune_inline_definition(parent)) &&
+               ctune_cx_type(clang_getCursorType(kids.at[i])) < CTUNE_F16;
     case CXCursor_ArraySubscriptExpr:
         return !ctune_cx_is_pointer(clang_getCursorType(kids.at[i]));
     case CXCursor_BinaryOperator:
@@ -167,6 +189,26 @@ static bool scan_declaration(scan *s, ctune_var *var) {
     return true;
 }
 
+/* The region's function's, or the file's; not of a function that is called. */
+static bool belongs(const ctune_build *b, CXCursor decl) {
+    CXCursor parent = clang_getCursorSemanticParent(decl);
+    return ctune_cx_kind(parent) != CXCursor_FunctionDecl ||
+           clang_equalCursors(clang_getCanonicalCursor(parent),
+                              clang_getCanonicalCursor(b->function));
+}
+
+/* Variables of the file that a function reads whose body will stand for its call. */
+static bool scan_callee(scan *s, CXCursor call, int depth) {
+    CXCursor definition = ctune_inline_definition(call);
+    if (clang_Cursor_isNull(definition) || s->n_calls >= 16) {
+        return true;
+    }
+    s->n_calls++;
+    bool ok = scan_kids(s, definition, false, depth + 1);
+    s->n_calls--;
+    return ok;
+}
+
 static bool scan_region(scan *s, CXCursor cursor, bool is_affine, int depth) {
     ctune_build *b = s->b;
     if (depth > 400) {
@@ -176,19 +218,33 @@ static bool scan_region(scan *s, CXCursor cursor, bool is_affine, int depth) {
     if (is_write(cursor)) {
         ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
         CXCursor decl = kids.n > 0 ? own_variable(b, kids.at[0]) : clang_getNullCursor();
-        if (!clang_Cursor_isNull(decl)) {
+        if (!clang_Cursor_isNull(decl) && belongs(b, decl)) {
             ctune_var *var = add_var(b, decl);
             if (var == NULL) {
                 return false;
             }
             var->n_writes++;
         }
+        CXCursor root = kids.n > 0 ? stored_root(b, kids.at[0]) : clang_getNullCursor();
+        if (clang_Cursor_isNull(decl) && !clang_Cursor_isNull(root) && belongs(b, root)) {
+            ctune_var *var = add_var(b, root);
+            if (var == NULL) {
+                return false;
+            }
+            var->is_stored_through = true;
+        }
     }
     CXCursor decl =
         ctune_cx_kind(cursor) == CXCursor_DeclRefExpr ? clang_getCursorReferenced(cursor) : cursor;
-    if (is_variable(decl)) {
-        bool is_new = ctune_vars_find(b, decl) == NULL;
+    if (ctune_cx_kind(cursor) == CXCursor_CallExpr && !scan_callee(s, cursor, depth)) {
+        return false;
+    }
+    if (is_variable(decl) && belongs(b, decl)) {
         ctune_var *var = add_var(b, decl);
+        bool is_new = var != NULL && !var->is_scanned;
+        if (var != NULL) {
+            var->is_scanned = true;
+        }
         if (var == NULL || (is_new && !scan_declaration(s, var))) {
             return false;
         }
@@ -297,6 +353,22 @@ static void scan_function(ctune_build *b, function_facts *f, CXCursor cursor, bo
     }
 }
 
+/* Counters of the loops around the region. */
+static void mark_outer(ctune_build *b, const function_facts *f) {
+    for (int i = 0; i < f->loops.n; i++) {
+        ctune_kids kids = ctune_cx_kids(b->arena, f->loops.at[i]);
+        CXCursor init = kids.n > 0 ? kids.at[0] : clang_getNullCursor();
+        ctune_kids parts = kids.n > 0 ? ctune_cx_kids(b->arena, init) : kids;
+        for (int v = 0; v < b->vars.n && parts.n > 0; v++) {
+            bool declares =
+                clang_equalCursors(clang_getCanonicalCursor(parts.at[0]), b->vars.at[v].decl) != 0;
+            bool assigns = is_write(init) &&
+                           clang_equalCursors(own_variable(b, parts.at[0]), b->vars.at[v].decl);
+            b->vars.at[v].is_outer_counter |= declares || assigns;
+        }
+    }
+}
+
 static void set_liveness(ctune_build *b, const function_facts *f) {
     for (int i = 0; i < b->vars.n; i++) {
         ctune_var *var = &b->vars.at[i];
@@ -331,6 +403,7 @@ bool ctune_vars_scan(ctune_build *b) {
     }
     scan_function(b, &f, b->function, true, 0);
     set_liveness(b, &f);
+    mark_outer(b, &f);
     return !ctune_arena_has_failed(b->arena);
 }
 

@@ -169,15 +169,21 @@ static void print_target(ctune_text *out, const ctune_pragma *pragma) {
     }
 }
 
-/* n | s->n | s.n */
+/* n | s->n | s.n | p[0] | grid[lev].n | *p */
 static const char *read_size_name(parser *p) {
     int begin = p->at;
+    skip(p, "*");
     do {
         if (!ctune_token_is_word(peek(p))) {
             fail_expected(p, "the name of a parameter");
             return NULL;
         }
         p->at++;
+        while (skip(p, "[")) {
+            while (p->at < p->end && !skip(p, "]")) {
+                p->at++;
+            }
+        }
     } while (skip(p, "->") || skip(p, "."));
     return join(p, begin, p->at);
 }

@@ -275,7 +275,8 @@ ctune_status ctune_rounding_get(ctune_ctx *ctx, const ctune_source *source,
         contract == CTUNE_CONTRACT_OFF ? CTUNE_CONTRACTS_NEVER : CTUNE_CONTRACTS_ALWAYS;
     out->is_decided = (contract != CTUNE_CONTRACT_FAST || !ctune_region_may_fuse(region)) &&
                       !source->target.fast_math; /* the user's sums may be reordered, too */
-    if (contract != CTUNE_CONTRACT_FAST || !ctune_region_may_fuse(region) || region->reassoc) {
+    if (contract != CTUNE_CONTRACT_FAST || !ctune_region_may_fuse(region) ||
+        ctune_region_may_reassoc(region)) {
         return CTUNE_OK;
     }
     return look(ctx, source, region, out);

@@ -87,7 +87,9 @@ static void set_slot(const ctune_unit *unit, const ctune_unit_region *r, bool is
 }
 
 static bool is_sane(const ctune_unit *unit, const ctune_unit_region *r) {
-    return r->pragma_begin <= r->pragma_end && r->pragma_end <= r->statement_begin &&
+    bool is_above = r->pragma_end <= r->statement_begin;
+    bool is_within = r->pragma_begin >= r->statement_begin && r->pragma_end <= r->statement_end;
+    return r->pragma_begin <= r->pragma_end && (is_above || is_within) &&
            r->statement_begin < r->statement_end && r->statement_end <= unit->n_text &&
            (!r->is_rewritten ||
             (r->statement_begin <= r->original_begin && r->original_begin <= r->original_end &&
@@ -143,9 +145,11 @@ static ctune_status make_pristine(ctune_ctx *ctx, job *j, const ctune_splice *sp
         slot *s = &j->slots[j->n_slots++];
         set_slot(unit, r, is_listed, s);
         s->body = body;
-        copy_plain(j, at, r->pragma_begin > at ? r->pragma_begin : at);
+        /* a pragma below other directives of the loop is part of the statement */
+        size_t pragma = r->pragma_begin < r->statement_begin ? r->pragma_begin : r->statement_begin;
+        copy_plain(j, at, pragma > at ? pragma : at);
         s->pragma = j->pristine.len;
-        copy_plain(j, r->pragma_begin > at ? r->pragma_begin : at, r->statement_begin);
+        copy_plain(j, pragma > at ? pragma : at, r->statement_begin);
         s->begin = j->pristine.len;
         size_t begin = r->is_rewritten ? r->original_begin : r->statement_begin;
         size_t end = r->is_rewritten ? r->original_end : r->statement_end;

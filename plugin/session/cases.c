@@ -119,7 +119,7 @@ static ctune_run_workload *add(maker *m, const int64_t *wanted, bool is_tuned) {
     m->left_ns -= cost_ns;
     load->seed = m->bench->workload.seed + (uint64_t)out->n;
     load->time_limit_s = CASE_LIMIT_S + 3 * m->tuned_ns * 1e-9;
-    load->bound_terms = m->region->reassoc ? load->bound_terms : 0;
+    load->bound_terms = ctune_region_may_reassoc(m->region) ? load->bound_terms : 0;
     out->n++;
     return load;
 }

@@ -98,7 +98,7 @@ ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region, con
     }
     double terms;
     ctune_flops_count(ctx, region, &terms);
-    out->bound_terms = region->reassoc ? terms + 1 : 0;
+    out->bound_terms = ctune_region_may_reassoc(region) ? terms + 1 : 0;
     out->time_limit_s = 10;
     out->min_sample_ns = 20000;
     out->memory_limit_bytes = (size_t)2 << 30;

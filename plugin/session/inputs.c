@@ -26,7 +26,7 @@ static bool is_lax(const ctune_source *source, const ctune_region *region) {
     static const char *const flags[] = {"-ffast-math",        "-Ofast",
                                         "-ffinite-math-only", "-fno-signed-zeros",
                                         "-freciprocal-math",  "-funsafe-math-optimizations"};
-    bool lax = region->reassoc || source->target.fast_math;
+    bool lax = ctune_region_may_reassoc(region) || source->target.fast_math;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         lax |= flag_is_given(source, flags[i]);
     }

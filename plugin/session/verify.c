@@ -197,10 +197,10 @@ static void conclude(session *s) {
     /* one copy in the file may round where the called one fuses: it has to be said */
     bool is_contracted =
         s->n_contracted > 0 || s->bench->rounding.contraction == CTUNE_CONTRACTS_SOME;
-    v->agreement = s->bench->region->reassoc ? CTUNE_AGREES_BOUNDED
-                   : is_contracted           ? CTUNE_AGREES_CONTRACTED
-                   : has_user                ? CTUNE_AGREES_IDENTICAL
-                                             : CTUNE_AGREES_COPY;
+    v->agreement = ctune_region_may_reassoc(s->bench->region) ? CTUNE_AGREES_BOUNDED
+                   : is_contracted                            ? CTUNE_AGREES_CONTRACTED
+                   : has_user                                 ? CTUNE_AGREES_IDENTICAL
+                                                              : CTUNE_AGREES_COPY;
     if (v->agreement != CTUNE_AGREES_IDENTICAL && v->agreement != CTUNE_AGREES_BOUNDED) {
         snprintf(v->detail, sizeof v->detail, "%s", s->bench->rounding.evidence);
     }

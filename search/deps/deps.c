@@ -43,7 +43,7 @@ static bool is_reorderable(const ctune_region *region, const ctune_stage *stage)
         return false;
     }
     if (ctune_type_is_float(type) || ctune_type_is_float(stage->calc)) {
-        return region->reassoc && ctune_type_is_float(type);
+        return ctune_stage_may_reassoc(region, stage) && ctune_type_is_float(type);
     }
     switch (stage->update) {
     case CTUNE_UPDATE_MIN:

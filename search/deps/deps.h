@@ -8,7 +8,8 @@
  *
  * What may be reordered: in strict mode nothing that a dependence orders. A self-dependence of an
  * update stage (x op= e with op associative, e not reading x) is `reduction`: droppable for
- * integers always (exact: the emitter computes in unsigned), for floats only when region->reassoc.
+ * integers always (exact: the emitter computes in unsigned), for floats only when the region or
+ * the stage says reassoc.
  * Integer min= and max=, too.
  */
 #ifndef CTUNE_SEARCH_DEPS_DEPS_H

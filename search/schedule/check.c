@@ -244,7 +244,7 @@ static bool is_pinned_loop(const ctune_nest *nest, const ctune_stmt *stmt, int n
 
 static bool is_free_reduction(const ctune_region *region, const ctune_stage *stage) {
     return ctune_update_get(stage->update)->is_assoc &&
-           (!ctune_type_is_float(stage->calc) || region->reassoc);
+           (!ctune_type_is_float(stage->calc) || ctune_stage_may_reassoc(region, stage));
 }
 
 static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *why,

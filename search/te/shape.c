@@ -27,11 +27,18 @@ static wide floor_div(wide num, wide den) {
 }
 
 static interval aff_range(const ctune_region *region, const ctune_aff *aff, const interval *axes,
-                          const int64_t *params) {
+                          const int64_t *params);
+
+/* Range of all terms but one (skip, -1: none). */
+static interval range_without(const ctune_region *region, const ctune_aff *aff, int skip,
+                              const interval *axes, const int64_t *params) {
     interval sum = {aff->c0, aff->c0};
     for (int i = 0; i < aff->n_terms; i++) {
         const ctune_term *term = &aff->terms[i];
         interval v;
+        if (i == skip) {
+            continue;
+        }
         if (term->kind == CTUNE_TERM_AXIS) {
             v = axes[term->id];
         } else if (term->kind == CTUNE_TERM_PARAM) {
@@ -49,6 +56,11 @@ static interval aff_range(const ctune_region *region, const ctune_aff *aff, cons
     return sum;
 }
 
+static interval aff_range(const ctune_region *region, const ctune_aff *aff, const interval *axes,
+                          const int64_t *params) {
+    return range_without(region, aff, -1, axes, params);
+}
+
 /* Narrow the axes by one constraint; axes that occur in it through divs only are left. */
 static void narrow(const ctune_region *region, const ctune_aff *con, interval *axes,
                    const int64_t *params) {
@@ -57,11 +69,10 @@ static void narrow(const ctune_region *region, const ctune_aff *con, interval *a
         if (term->kind != CTUNE_TERM_AXIS) {
             continue;
         }
-        /* coef * x + rest >= 0; the loosest bound comes from the largest rest. */
-        interval *x = &axes[term->id], saved = *x;
-        x->lo = x->hi = 0;
-        wide rest = aff_range(region, con, axes, params).hi;
-        *x = saved;
+        /* coef * x + rest >= 0; the loosest bound comes from the largest rest, in which x may stand
+         * once more below a division. */
+        interval *x = &axes[term->id];
+        wide rest = range_without(region, con, i, axes, params).hi;
         if (rest >= FAR) {
             continue;
         }

@@ -38,6 +38,14 @@ const ctune_update_info *ctune_update_get(ctune_update update) {
     return &table[(unsigned)update < CTUNE_N_UPDATES ? update : CTUNE_UPDATE_SET];
 }
 
+bool ctune_region_may_reassoc(const ctune_region *region) {
+    bool found = region->reassoc;
+    for (int i = 0; i < region->n_stages; i++) {
+        found |= region->stages[i].reassoc;
+    }
+    return found;
+}
+
 void ctune_region_destroy(ctune_region *region) {
     if (region != NULL) {
         ctune_arena_destroy(region->arena); /* the region itself lives in it */

@@ -281,6 +281,7 @@ typedef struct ctune_stage {
     ctune_type calc; /* type in which the update is computed; the target's for SET */
     const ctune_expr *rhs;
     const ctune_expr *guard; /* data-dependent or non-affine condition; NULL = always */
+    bool reassoc;            /* the source permits this update in any order (an OpenMP reduction) */
     int line, col;           /* of the statement */
     const char *text; /* source text of the statement on one line, for comments; may be NULL */
     /* Filled by ctune_region_finish from the tree: */
@@ -333,6 +334,12 @@ typedef struct ctune_region {
 } ctune_region;
 
 void ctune_region_destroy(ctune_region *region);
+
+/* May the floating-point updates of this stage run in another order? Of any stage? */
+static inline bool ctune_stage_may_reassoc(const ctune_region *region, const ctune_stage *stage) {
+    return region->reassoc || stage->reassoc;
+}
+bool ctune_region_may_reassoc(const ctune_region *region);
 
 /* Fill the derived fields (stages' axes, cons, reads; default sizes). The builder calls it once;
  * parse does too. Fails ENOMEM, EUSAGE (deeper than CTUNE_MAX_DEPTH). */

@@ -209,6 +209,8 @@ static void parse_stage(te_parser *p) {
             stage.calc = te_expect_type(p);
         } else if (te_accept(p, "when")) {
             stage.guard = te_parse_expr(p);
+        } else if (te_accept(p, "reassoc")) {
+            stage.reassoc = true;
         } else if (te_accept(p, "at")) {
             stage.line = te_expect_small(p, 0, INT32_MAX);
             te_expect(p, ":");

@@ -466,6 +466,9 @@ static void print_stage_line(printer *p, int id) {
         ctune_text_append(p->out, " ; when ");
         print_expr(p, s->guard, 0);
     }
+    if (s->reassoc) {
+        ctune_text_append(p->out, " ; reassoc");
+    }
     if (!p->normal && (s->line != 0 || s->col != 0)) {
         ctune_text_printf(p->out, " ; at %d:%d", s->line, s->col);
     }

@@ -135,6 +135,8 @@ static void test_reductions(void **state) {
     assert_int_equal(count_reductions("", f32, "C[i] += A[i][k]"), 0);
     assert_int_equal(count_reductions("option reassoc\n", f32, "C[i] += A[i][k]"), 1);
     assert_int_equal(count_reductions("option reassoc\n", f32, "C[i] -= A[i][k]"), 1);
+    assert_int_equal(count_reductions("", f32, "C[i] += A[i][k] ; reassoc"), 1);
+    assert_int_equal(count_reductions("", f32, "C[i] /= A[i][k] ; reassoc"), 0);
     assert_int_equal(count_reductions("option reassoc\n", f32, "C[i] /= A[i][k]"), 0);
     assert_int_equal(count_reductions("option reassoc\n", f32, "C[i] = A[i][k] - C[i]"), 0);
     assert_int_equal(count_reductions("", i32, "C[i] += A[i][k]"), 1);

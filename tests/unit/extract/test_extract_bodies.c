@@ -50,7 +50,28 @@ static const extract_case handled[] = {
     {"affine if", F("if (i > 3) a[i] = 1; else a[i] = 2;"), {"if: i - 4 >= 0", "if: -i + 3 >= 0"}},
     {"affine if, two", F("if (i > 3 && i < m) a[i] = 1;"), {"if: i - 4 >= 0, -i + m - 1 >= 0"}},
     {"equality", F("if (i == m) a[i] = 1;"), {"if: "}},
-    {"inequality", F("if (i != m) a[i] = 1;"), {"when i32{i} != i32{m}"}},
+    {"inequality", F("if (i != m) a[i] = 1;"), {"if: -i + m - 1 >= 0", "if: i - m - 1 >= 0"}},
+    {"own fmaxf",
+     "static float fmaxf(float x, float y) { return x > y ? x : y; } void f(int n, float *a) { "
+     "TUNE; for "
+     "(int i = 0; i < n; i++) a[i] = fmaxf(a[i], 0); }",
+     {"a[i] max= (f32) 0"}},
+    {"global in a function",
+     "static float s = 2; static float g(float x) { return x + s; } void f(int n, float *a) { "
+     "TUNE; for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
+     {"a[i] += s"}},
+    {"product of a function",
+     "static float g(float x) { return x * x; } void f(int n, float *a, float *b) { TUNE; for (int "
+     "i = 0; "
+     "i < n; i++) a[i] = b[i] + g(a[i]); }",
+     {"b[i] + (f32) (a[i] * a[i])"}},
+    {"assertion without effect",
+     "#include <assert.h>\nvoid f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { "
+     "assert(a[i] > 0); "
+     "a[i] = 1; } }",
+     {"a[i] = (f32) 1"},
+     {"-DNDEBUG"}},
     {"data if", F("if (a[i] > 0) b[i] = a[i];"), {"when a[i] > (f32) 0"}},
     {"data else", F("if (a[i] > 0) b[i] = 1; else b[i] = 2;"), {"when !(a[i] > (f32) 0)"}},
     {"condition is changed",
@@ -124,7 +145,7 @@ static const extract_case handled[] = {
 
 static const extract_case refused[] = {
     {"break", F("if (a[i] > 0) break; a[i] = 1;"), {"[break]"}},
-    {"continue", F("if (a[i] > 0) continue; a[i] = 1;"), {"[continue]"}},
+    {"continue", F("if (n > 0) { if (a[i] > 0) continue; a[i] = 3; } a[i] = 1;"), {"[continue]"}},
     {"goto", F("if (a[i] > 0) goto out; a[i] = 1;") "\n", {"status"}},
     {"goto 2",
      "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { if (a[i] > 0) goto out; a[i] = "
@@ -142,13 +163,39 @@ static const extract_case refused[] = {
      "float g(float); void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) a[i] = g(a[i]); "
      "}",
      {"[call]", "'g'"}},
-    {"static inline",
-     "static inline float g(float x) { return x; } void f(int n, float *a) { TUNE; for (int i = 0; "
-     "i < n; i++) a[i] = g(a[i]); }",
+    {"recursion",
+     "static float g(float x) { return x > 1 ? g(x / 2) : x; } void f(int n, float *a) { TUNE; for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
      {"[call]", "'g'"}},
-    {"own fmaxf",
-     "static float fmaxf(float x, float y) { return x; } void f(int n, float *a) { TUNE; for (int "
-     "i = 0; i < n; i++) a[i] = fmaxf(a[i], 0); }",
+    {"own function with an effect",
+     "static float q; static float g(float x) { q = x; return x; } void f(int n, float *a) { TUNE; "
+     "for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
+     {"[call]"}},
+    {"own function with a loop",
+     "static float g(float x) { while (x > 1) x /= 2; return x; } void f(int n, float *a) { TUNE; "
+     "for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
+     {"[call]"}},
+    {"function that others may replace",
+     "float g(float x) { return x; } void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) "
+     "a[i] = "
+     "g(a[i]); }",
+     {"[call]"}},
+    {"two stores in a function",
+     "static void g(float *p, float x) { p[0] = x; p[1] = x; } void f(int n, float *a) { TUNE; for "
+     "(int "
+     "i = 0; i < n; i++) g(a + i, a[i]); }",
+     {"[call]"}},
+    {"hidden variable",
+     "static float s; static float g(float x) { return x * s; } void f(int n, float s, float *a) { "
+     "TUNE; "
+     "for (int i = 0; i < n; i++) a[i] = g(s); }",
+     {"[call]", "hidden"}},
+    {"bytes that are no elements",
+     "#include <string.h>\nvoid f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) memset(a + "
+     "i, 0, "
+     "n); }",
      {"[call]"}},
     {"function pointer",
      "void f(int n, float *a, float (*g)(float)) { TUNE; for (int i = 0; i < n; i++) a[i] = "
@@ -157,7 +204,12 @@ static const extract_case refused[] = {
     {"increment inside", F("a[i] = k[m]++;"), {"[side-effect]"}},
     {"effect in &&", F("if (a[i] > 0 && k[m]++) a[i] = 1;"), {"[side-effect]"}},
     {"comma inside", F("a[i] = (b[i], c[i]);"), {"[side-effect]"}},
-    {"chain", F("a[i] = b[i] = 1;"), {"[nested-assignment]"}},
+    {"assertion",
+     "#include <assert.h>\nvoid f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { "
+     "assert(a[i] > 0); "
+     "a[i] = 1; } }",
+     {"[side-effect]", "-DNDEBUG"}},
+    {"chain in an expression", F("a[i] = 2 * (b[i] = 1);"), {"[nested-assignment]"}},
     {"conditional statement", F("a[i] > 0 ? (b[i] = 1) : (c[i] = 2);"), {"[side-effect]"}},
     {"statement expression", F("a[i] = ({ float t = b[i]; t; });"), {"[statement-expression]"}},
     {"elvis", F("k[i] = k[m] ?: 3;"), {"[expression]"}},
@@ -188,7 +240,7 @@ static const extract_case refused[] = {
      "void g(int *); void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { int *p = &i; "
      "a[i] = *p; } }",
      {"[counter-not-local]"}},
-    {"subscript with an effect", F("a[m++] = 1;"), {"[side-effect]"}},
+    {"subscript with an effect", F("a[k[m]++] = 1;"), {"[side-effect]"}},
     {"long double from a macro",
      "#define X 1.1L\nvoid f(int n, long double *p) { TUNE; for (int i = 0; i < n; i++) p[i] = X; "
      "}",

@@ -63,6 +63,16 @@ static const extract_case handled[] = {
      "void f(float *a) { TUNE; for (int i = 0; i < 50; i++) for (int j = 0; j < 101; j++) a[i * "
      "100 + j] = 1; }",
      {"a[100*i + j]"}},
+    {"heads of a row",
+     "void f(int T, int C, int NH, int hs, float *a) { TUNE; for (int t = 0; t < T; t++) for (int "
+     "h = 0; "
+     "h < NH; h++) for (int i = 0; i < hs; i++) a[t * C + h * hs + i] *= 2; }",
+     {"param C i32 sizes 1024", "param NH i32 sizes 16", "[?][NH][hs]", "a[t][h][i]"}},
+    {"strides of a matrix",
+     "void f(int n, int rs, int cs, float *a) { TUNE sizes(cs=1); for (int i = 0; i < n; i++) for "
+     "(int j = "
+     "0; j < n; j++) a[i * rs + j * cs] *= 2; }",
+     {"[?][rs]", "a[i][j]", "assume -cs + 1 >= 0"}},
     {"column",
      "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) a[i * n] = 1; }",
      {"a[i][0]"}},
@@ -89,6 +99,84 @@ static const extract_case handled[] = {
      TYPES "void f(int n, struct v *q) { TUNE; for (int i = 0; i < n; i++) q[i].x = q[i].y; }",
      {"\"q[$0].x\"", "stride 8"}},
     {"member scalar", G("s->s += a[i];"), {"s_s += a[i]", "pointer"}},
+    {"struct copy",
+     "struct v { float x; int y; }; void f(int n, struct v *a, struct v *b) { TUNE; for (int i = "
+     "0; i < "
+     "n; i++) a[i] = b[i]; }",
+     {"a_x[i] = b_x[i]", "a_y[i] = b_y[i]"}},
+    {"bound in an array",
+     "int gp[3]; double u[64][64]; void f(void) { TUNE; for (int i = 1; i < gp[0]; i++) for (int j "
+     "= 0; "
+     "j < gp[1]; j++) u[i][j] += 1; }",
+     {"param gp_0 i32", "text \"gp[0]\"", "!gp_0_mem"}},
+    {"bound in an array, int stores",
+     "int gp[3]; void f(int *a) { TUNE; for (int i = 1; i < gp[0]; i++) a[i] = 1; }",
+     {"tensor gp_0_mem i32", "base \"&gp[0]\""}},
+    {"bound behind a pointer",
+     "void f(int *dim, float *a) { TUNE; for (int i = 0; i < *dim; i++) a[i] = 1; }",
+     {"text \"dim[0]\""}},
+    {"bound at a parameter",
+     "struct g { int n; float *x; }; void f(struct g *grid, int lev) { TUNE; for (int i = 0; i < "
+     "grid[lev].n; i++) grid[lev].x[i] = grid[lev + 1].x[2 * i]; }",
+     {"text \"grid[lev].n\"", "\"grid[lev].x[$0]\"", "grid[(long)lev + 1].x"}},
+    {"row that stays",
+     "void f(int n, int t, int **wall, int *dst) { TUNE; for (int i = 0; i < n; i++) dst[i] = "
+     "wall[t][i]; }",
+     {"\"wall[t][$0]\""}},
+    {"const global",
+     "static const int N = 64; void f(float *a) { TUNE; for (int i = 0; i < N; i++) a[i] = 1; }",
+     {"-i + 63", "!param"}},
+    {"const step",
+     "void f(int n, float *a) { const int u = 8; TUNE; for (int i = 0; i < n; i += u) a[i] = 1; }",
+     {"axis i i32 step 8"}},
+    {"induction from a constant",
+     "void f(int n, int m, float *a) { int p = 0;  TUNE; for (int i = 0; i < n; i++) a[p++] = 1;  "
+     "}",
+     {"a[i] = ", "!param p"}},
+    {"induction from an assignment",
+     "void f(int n, int m, float *a) { int p = 0; p = 3; TUNE; for (int i = 0; i < n; i++) a[p++] "
+     "= 1;  }",
+     {"a[i + 3] = ", "!param p"}},
+    {"induction from a value",
+     "void f(int n, int m, float *a) { int p = 0; p = m; TUNE; for (int i = 0; i < n; i++) a[p++] "
+     "= 1;  }",
+     {"param p", "a[i + p] = "}},
+    {"induction under an if",
+     "void f(int n, int m, float *a) { int p = 0; if (m) p = 3; TUNE; for (int i = 0; i < n; i++) "
+     "a[p++] = 1;  }",
+     {"param p"}},
+    {"induction in a loop",
+     "void f(int n, int m, float *a) { int p = 0; while (m--) { TUNE; for (int i = 0; i < n; i++) "
+     "a[p++] = 1; } }",
+     {"param p"}},
+    {"induction set in a loop",
+     "void f(int n, int m, float *a) { int p = 0; while (m--) { p = 2; TUNE; for (int i = 0; i < "
+     "n; i++) a[p++] = 1; } }",
+     {"!param p", "a[i + 2] = "}},
+    {"induction and a label",
+     "void f(int n, int m, float *a) { int p = 0; again: ; TUNE; for (int i = 0; i < n; i++) "
+     "a[p++] = 1; if (n < 3) goto again; }",
+     {"param p"}},
+    {"counter around the region",
+     "void f(int n, float *a) { for (int t = 0; t < n; t++) { TUNE; for (int i = 0; i < n; i++) "
+     "a[t * n + "
+     "i] = 1; } }",
+     {"param t i32 sizes 1\n"}},
+    {"counter around the region as an end",
+     "void f(int n, float *a) { for (int t = 0; t < n; t++) { TUNE; for (int i = 0; i < t; i++) "
+     "a[i] = 1; } "
+     "}",
+     {"param t i32 sizes 1024"}},
+    {"counter around the region, given",
+     "void f(int n, float *a) { for (int t = 0; t < n; t++) { TUNE sizes(t=7); for (int i = 0; i < "
+     "n; i++) "
+     "a[t * n + i] = 1; } }",
+     {"param t i32 sizes 7"}},
+    {"declared extents",
+     "void f(int n, int t, int m, float a[n][m]) { TUNE sizes(n=8); for (int i = 0; i < m; i++) "
+     "a[t][i] = "
+     "1; }",
+     {"param t i32 sizes 7"}},
     {"member bound",
      TYPES "void f(S *s) { TUNE; for (int i = 0; i < s->n; i++) s->data[i] = 1; }",
      {"param s_n i32", "text \"s->n\"", "!s_n_mem"}},
@@ -162,9 +250,17 @@ static const extract_case handled[] = {
 static const extract_case refused[] = {
     {"indirect", F("a[k[i]] = 1;"), {"[subscript-indirect]", "'k[i]'"}},
     {"indirect local", F("int q = k[i]; a[q] = 1;"), {"[subscript-indirect]", "'q'"}},
+    {"bound in an array that is written",
+     "void f(int *k) { TUNE; for (int i = 0; i < k[0]; i++) k[i] = 1; }",
+     {"[bound-reads-array]"}},
+    {"bound in a member that is written",
+     "struct g { int n; }; void f(struct g *p) { TUNE; for (int i = 0; i < p[0].n; i++) p[i].n = "
+     "1; }",
+     {"[bound-changes]"}},
     {"assigned index",
-     "void f(int n, float *a) { int p = 0; TUNE; for (int i = 0; i < n; i++) { a[p] = 1; p = p + "
-     "2; } }",
+     "void f(int n, int *k, float *a) { int p = 0; TUNE; for (int i = 0; i < n; i++) { a[p] = 1; p "
+     "= "
+     "k[i]; } }",
      {"[subscript-assigned]"}},
     {"i * j", F("a[i * j] = 1;"), {"[subscript-not-affine]"}},
     {"i % n", F("a[i % m] = 1;"), {"[subscript-not-affine]"}},
@@ -192,9 +288,10 @@ static const extract_case refused[] = {
      "struct b { int x : 3; }; void f(int n, struct b *a) { TUNE; for (int i = 0; i < n; i++) "
      "a[i].x = 1; }",
      {"[bit-field]"}},
-    {"struct copy",
-     "struct v { float x; }; void f(int n, struct v *a, struct v *b) { TUNE; for (int i = 0; i < "
-     "n; i++) a[i] = b[i]; }",
+    {"struct copy with an array",
+     "struct v { float x[3]; }; void f(int n, struct v *a, struct v *b) { TUNE; for (int i = 0; i "
+     "< n; "
+     "i++) a[i] = b[i]; }",
      {"[aggregate]"}},
     {"volatile member",
      "struct v { volatile float x; }; void f(int n, struct v *a) { TUNE; for (int i = 0; i < n; "

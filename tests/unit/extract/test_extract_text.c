@@ -90,6 +90,16 @@ static const extract_case handled[] = {
      {"!reassoc"},
      {"-ffast-math"}},
     {"sizes", F("TUNE sizes(n=100|200); " LOOP), {"sizes 100 200"}},
+    {"sizes of 0 and below",
+     "void f(int lo, int n, float *a) { TUNE sizes(lo=-3, n=0|7); for (int i = lo; i < n; i++) a[i "
+     "+ 3] "
+     "= 1; }",
+     {"sizes -3", "sizes 0 7"}},
+    {"sizes of an element",
+     "int gp[3]; double u[64]; void f(int *d) { TUNE sizes(gp[0]=9, *d=5); for (int i = 0; i < "
+     "gp[0]; "
+     "i++) for (int j = 0; j < *d; j++) u[i] += 1; }",
+     {"sizes 9", "sizes 5"}},
     {"sizes of a member",
      "struct s { int n; float *a; }; void f(struct s *s) { TUNE sizes(n=9); for (int i = 0; i < "
      "s->n; i++) s->a[i] = 1; }",
@@ -106,6 +116,9 @@ static const extract_case handled[] = {
      {"S0"}},
     {"a macro that comes later", F("TUNE; " LOOP) "\n#define double float\n", {"S0"}},
     {"qualifiers may be macros", "#define const\n#define static\n" F("TUNE; " LOOP), {"S0"}},
+    {"assume of a variable that is not read",
+     F("TUNE assume(m > 3, n > 1); " LOOP),
+     {"warning [unused-assume]", "assume n - 2 >= 0", "S0"}},
     {"standard input's name", F("TUNE; " LOOP), {"S0"}},
 };
 
@@ -131,20 +144,7 @@ static const extract_case refused[] = {
      F("TUNE; " LOOP),
      {"[language-macro]", "'float'"},
      {"-Dfloat=double"}},
-    {"omp above", F("\n#pragma omp parallel for\nTUNE; " LOOP), {"[openmp-loop]"}},
-    {"omp below", F("TUNE; \n#pragma omp parallel for\n" LOOP), {"[openmp-loop]"}},
-    {"omp below, enabled",
-     F("TUNE; \n#pragma omp parallel for\n" LOOP),
-     {"[openmp-loop]"},
-     {"-fopenmp"}},
-    {"omp inside",
-     F("TUNE; for (int j = 0; j < m; j++)\n#pragma omp simd\n" LOOP),
-     {"[openmp-loop]"},
-     {"-fopenmp"}},
-    {"hint above", F("\n#pragma unroll\nTUNE; " LOOP), {"[other-pragma]"}},
-    {"clang loop above", F("\n#pragma clang loop unroll(full)\nTUNE; " LOOP), {"[other-pragma]"}},
     {"contraction inside", F("TUNE; {\n#pragma STDC FP_CONTRACT OFF\n" LOOP "}"), {"[fp-pragma]"}},
-    {"unknown pragma inside", F("TUNE; {\n#pragma acc kernels\n" LOOP "}"), {"[other-pragma]"}},
     {"tune inside tune", F("TUNE; { TUNE; " LOOP "}"), {"[other-pragma]"}},
     {"ifdef inside",
      F("TUNE; for (int i = 0; i < n; i++) {\n#ifdef Q\n a[i] = 2;\n#else\n a[i] = 1;\n#endif\n}"),
@@ -160,8 +160,18 @@ static const extract_case refused[] = {
      {"error [unknown-clause]", "status usage error"}},
     {"unknown size", F("TUNE sizes(q=3); " LOOP), {"error [unknown-size]", "sizes(q)"}},
     {"bad assume", F("TUNE assume(n ** 2); " LOOP), {"error [bad-assume]"}},
+    {"sizes that break the guard",
+     "void f(int n, int lda, float *a) { TUNE sizes(n=100, lda=50); for (int i = 0; i < n; i++) "
+     "for (int j "
+     "= 0; j < n; j++) a[i * lda + j] = 1; }",
+     {"[subscript-not-affine]", "lda >= n"}},
+    {"sizes that break assume",
+     F("TUNE sizes(n=100) assume(n <= 64); " LOOP),
+     {"[guard-fails]", "64 >= n"}},
     {"unknown name in assume", F("TUNE assume(zz > 3); " LOOP), {"error [bad-assume]"}},
-    {"two names", F("TUNE name(q); " LOOP "TUNE name(q); " LOOP), {"error [duplicate-name]"}},
+    {"two names",
+     F("TUNE name(q); " LOOP "TUNE name(q); " LOOP),
+     {"error [duplicate-name]", "region q at", "region 1 refused", "status ok"}},
     {"syntax error", F("TUNE; for (int i = 0; i < n; i++) a[i] = ;"), {"[does-not-parse]", "3:"}},
     {"damaged marker", F("TUNE;/* ctune:begin f */ " LOOP), {"[damaged-marker]"}},
 };

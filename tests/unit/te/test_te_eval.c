@@ -79,6 +79,14 @@ static void test_shape(void **state) {
     int64_t small[2] = {9, 20};
     assert_int_equal(ctune_tensor_shape(odd, 0, small, extents), 5 * 20);
     ctune_region_destroy(odd);
+    /* an axis that stands in a condition by itself and below a division: j % 3 == 1 */
+    ctune_region *third = parse_ok("te 1\nregion r\nparam n i32\naxis j i32\ndiv @0 = (j) / 3\n"
+                                   "tensor a f64 [?] write\nstage S0: a[j] = (f64) 1\norder {\n"
+                                   "for j: j >= 0, -j + n - 1 >= 0 {\n"
+                                   "if: j - 3*@0 - 1 >= 0, -j + 3*@0 + 1 >= 0 {\nS0\n}\n}\n}\n");
+    int64_t nine[1] = {9};
+    assert_true(ctune_tensor_shape(third, 0, nine, extents) >= 8);
+    ctune_region_destroy(third);
 }
 
 /* The value of x after `stage` over scalars a to d and x, with products fused. */
