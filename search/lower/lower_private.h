@@ -226,6 +226,8 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
 
 /* ---- tile.c, partial.c
  * -------------------------------------------------------------------------------------------- */
+/* Do bounds alone say which instances of the statement there are? */
+bool lower_has_plain_domain(const lowerer *w, int stmt);
 /* false: the nodes are no tile. */
 bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out);
 bool lower_tile_has(const lowerer *w, int stmt,

@@ -61,9 +61,13 @@ bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out) {
 bool lower_tile_has(const lowerer *w, int stmt, lower_tile *out) {
     for (int c = 0; c < w->nest->n_caches; c++) {
         if (w->nest->cache[c].kind == CTUNE_CACHE_REGISTER && w->nest->cache[c].stmt == stmt) {
-            return lower_tile_find(w, stmt, w->nest->cache[c].at, out);
+            if (lower_tile_find(w, stmt, w->nest->cache[c].at, out)) {
+                return true;
+            }
+            break;
         }
     }
+    *out = (lower_tile){0};
     return false;
 }
 
@@ -641,8 +645,7 @@ static bool block_of(lowerer *w, int stmt, const lower_tile *tile, lower_block *
     return true;
 }
 
-/* Can the statement's instances of one tile be told apart from all else by its bounds alone? */
-static bool has_plain_domain(const lowerer *w, int stmt) {
+bool lower_has_plain_domain(const lowerer *w, int stmt) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     for (int i = 0; i < s->n_cons; i++) {
         if (!ctune_bounds_is_plain(w->region, s->cons[i])) {
@@ -669,7 +672,7 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
         return status;
     }
     bool alone = is_alone(w, stmt, &tile);
-    if (!has_plain_domain(w, stmt) || (!alone && !is_core_safe(w, stmt, &tile)) ||
+    if (!lower_has_plain_domain(w, stmt) || (!alone && !is_core_safe(w, stmt, &tile)) ||
         !block_of(w, stmt, &tile, &b)) {
         return plain_tile(w, &tile, into);
     }
