@@ -50,6 +50,38 @@ static void test_pieces(void **state) {
     fixture_clear(&f);
 }
 
+/* Points of a tile that share an element of the target: an unrolled loop of the reduction, and two
+ * dims in one index. They run as plain loops. */
+static void test_shared_elements(void **state) {
+    static const char product[] =
+        "te 1\nregion r\nparam n i32 sizes 50\naxis i i32\naxis j i32\n"
+        "tensor x f64 [2*n]\ntensor y f64 [n]\ntensor z f64 [n]\n"
+        "stage S0: x[i + j] += y[i] * z[j]\n"
+        "order {\n for i: 0 <= i < n {\n  for j: 0 <= j < n {\n   S0\n  }\n }\n}\n";
+    static const char skewed[] =
+        "te 1\nregion r\nparam n i32 sizes 50\naxis i i32\naxis j i32\n"
+        "tensor x f64 [n][2*n]\ntensor y f64 [n]\ntensor z f64 [n]\n"
+        "stage S0: x[i][i + j] += y[i] * z[j]\n"
+        "order {\n for i: 0 <= i < n {\n  for j: 0 <= j < n {\n   S0\n  }\n }\n}\n";
+    fixture f;
+    (void)state;
+    fixture_init(&f, gemm);
+    assert_runs(&f, "split j 4 -> j0 j1; split k 3 -> k0 k1; reorder i j0 k0 k1 j1; unroll k1;"
+                    "vectorize j1; cache_write S0 at k0 register");
+    assert_runs(&f, "split j 4 -> j0 j1; split k 3 -> k0 k1; reorder i j0 k0 j1 k1; unroll k1;"
+                    "vectorize j1; cache_write S0 at k0 register; cache_read S0.1 at j0 pack");
+    assert_runs(&f, "split k 3 -> k0 k1; unroll k1; cache_write S0 at k0 register");
+    fixture_clear(&f);
+    const char *const tiles = "split i 3 -> i0 i1; split j 4 -> j0 j1; reorder i0 j0 i1 j1;"
+                              "unroll i1; unroll j1; cache_write S0 at j0 register";
+    fixture_init(&f, skewed);
+    assert_runs(&f, tiles);
+    fixture_clear(&f);
+    fixture_init(&f, product);
+    assert_refused(&f, tiles, "runs backwards");
+    fixture_clear(&f);
+}
+
 /* A tile that cannot be one (a loop over the sum stands inside) still has its packs. */
 static void test_pack_without_tile(void **state) {
     static const char band[] =
@@ -107,8 +139,11 @@ static void test_pack_of_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_register),        cmocka_unit_test(test_packs),
-        cmocka_unit_test(test_pieces),          cmocka_unit_test(test_pack_without_tile),
+        cmocka_unit_test(test_register),
+        cmocka_unit_test(test_packs),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_shared_elements),
+        cmocka_unit_test(test_pack_without_tile),
         cmocka_unit_test(test_pack_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
