@@ -263,6 +263,7 @@ ctune_status lower_note_constraints(lowerer *w, int stmt, int node, const lower_
 /* Wrap into an IF what stmt still waits for and can be checked now; returns where to put its code.
  */
 ctune_lnode *lower_open_guard(lowerer *w, int stmt, ctune_lnode *into);
+ctune_lnode *lower_peek_guard(lowerer *w, int stmt, ctune_lnode *into);
 /* The value of a loop that has one iteration at most because a sum around it fixes it; NULL. */
 const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lower_limit *hi);
 /* Instead of such a loop: its variable, where the value is in range. Returns where its body goes,

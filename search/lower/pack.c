@@ -520,7 +520,7 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     block->comment = ctune_arena_printf(w->arena, "pack read %d of %s", cache->read, stage->name);
     ctune_lnode_append(into, block);
     w->packed[i_cache] = p;
-    return copy_panels(w, p, &k.panel_hi, block);
+    return copy_panels(w, p, &k.panel_hi, lower_peek_guard(w, cache->stmt, block));
 }
 
 ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into) {
