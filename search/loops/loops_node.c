@@ -36,9 +36,18 @@ void ctune_lnode_prepend(ctune_lnode *parent, ctune_lnode *kid) {
     }
 }
 
+/* A part that is missing although nothing has failed: the node would be left out of the program
+ * without a message. */
+static ctune_lnode *new_whole(ctune_loops *l, ctune_lnode_kind kind, bool is_whole) {
+    if (!is_whole && ctune_loops_status(l) == CTUNE_OK) {
+        ctune_loops_fail(l, CTUNE_EBUG, "a part of a node of kind %d is missing", (int)kind);
+    }
+    return is_whole ? ctune_lnode_new(l, kind) : NULL;
+}
+
 ctune_lnode *ctune_lnode_for(ctune_loops *l, int var, const ctune_aff *lo, const ctune_aff *hi,
                              int64_t step, ctune_lann ann) {
-    ctune_lnode *n = var < 0 || lo == NULL || hi == NULL ? NULL : ctune_lnode_new(l, CTUNE_L_FOR);
+    ctune_lnode *n = new_whole(l, CTUNE_L_FOR, var >= 0 && lo != NULL && hi != NULL);
     if (n != NULL) {
         n->var = var;
         n->lo = lo;
@@ -50,7 +59,7 @@ ctune_lnode *ctune_lnode_for(ctune_loops *l, int var, const ctune_aff *lo, const
 }
 
 ctune_lnode *ctune_lnode_let(ctune_loops *l, int var, const ctune_aff *value) {
-    ctune_lnode *n = var < 0 || value == NULL ? NULL : ctune_lnode_new(l, CTUNE_L_LET);
+    ctune_lnode *n = new_whole(l, CTUNE_L_LET, var >= 0 && value != NULL);
     if (n != NULL) {
         n->var = var;
         n->lo = value;
@@ -68,7 +77,7 @@ ctune_lnode *ctune_lnode_if(ctune_loops *l, const ctune_aff *const *conds, int n
     }
     for (int i = 0; i < n_conds; i++) {
         if (conds[i] == NULL) {
-            return NULL;
+            return new_whole(l, CTUNE_L_IF, false);
         }
         own[i] = conds[i];
     }
@@ -79,7 +88,7 @@ ctune_lnode *ctune_lnode_if(ctune_loops *l, const ctune_aff *const *conds, int n
 }
 
 ctune_lnode *ctune_lnode_decl(ctune_loops *l, int buffer) {
-    ctune_lnode *n = buffer < 0 ? NULL : ctune_lnode_new(l, CTUNE_L_DECL);
+    ctune_lnode *n = new_whole(l, CTUNE_L_DECL, buffer >= 0);
     if (n != NULL) {
         n->buffer = buffer;
     }
@@ -88,7 +97,7 @@ ctune_lnode *ctune_lnode_decl(ctune_loops *l, int buffer) {
 
 static ctune_lnode *assign(ctune_loops *l, ctune_lnode_kind kind, int var,
                            const ctune_value *value) {
-    ctune_lnode *n = var < 0 ? NULL : ctune_lnode_new(l, kind);
+    ctune_lnode *n = new_whole(l, kind, var >= 0);
     if (n != NULL) {
         n->var = var;
         n->value = value;
@@ -101,16 +110,15 @@ ctune_lnode *ctune_lnode_def(ctune_loops *l, int var, const ctune_value *value) 
 }
 
 ctune_lnode *ctune_lnode_set(ctune_loops *l, int var, const ctune_value *value) {
-    return value == NULL ? NULL : assign(l, CTUNE_L_SET, var, value);
+    return assign(l, CTUNE_L_SET, value == NULL ? -1 : var, value);
 }
 
 ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const ctune_value *value) {
+    bool is_whole = value != NULL && place->id >= 0;
     for (int d = 0; d < place->n_idx; d++) {
-        if (place->idx[d] == NULL) {
-            return NULL;
-        }
+        is_whole &= place->idx[d] != NULL;
     }
-    ctune_lnode *n = value == NULL || place->id < 0 ? NULL : ctune_lnode_new(l, CTUNE_L_STORE);
+    ctune_lnode *n = new_whole(l, CTUNE_L_STORE, is_whole);
     if (n != NULL) {
         n->place = *place;
         n->value = value;

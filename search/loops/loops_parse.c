@@ -257,7 +257,8 @@ static ctune_lnode *parse_if(loops_parser *p) {
 static ctune_lnode *parse_let(loops_parser *p) {
     int var = bind_word(p, false);
     te_expect(&p->te, "=");
-    return ctune_lnode_let(p->l, var, loops_parse_aff(p));
+    const ctune_aff *value = loops_parse_aff(p);
+    return p->te.status != CTUNE_OK ? NULL : ctune_lnode_let(p->l, var, value);
 }
 
 static ctune_scope parse_scope(loops_parser *p) {
@@ -294,7 +295,7 @@ static ctune_lnode *parse_decl(loops_parser *p) {
     b.hint = p->l->buffer[id].hint;
     b.name = p->l->buffer[id].name;
     p->l->buffer[id] = b;
-    return ctune_lnode_decl(p->l, id);
+    return p->te.status != CTUNE_OK ? NULL : ctune_lnode_decl(p->l, id);
 }
 
 static ctune_lnode *parse_def(loops_parser *p) {
@@ -316,7 +317,8 @@ static ctune_lnode *parse_def(loops_parser *p) {
 static ctune_lnode *parse_set(loops_parser *p) {
     int var = find_var(p);
     te_expect(&p->te, "=");
-    return ctune_lnode_set(p->l, var, loops_parse_value(p));
+    const ctune_value *value = loops_parse_value(p);
+    return p->te.status != CTUNE_OK ? NULL : ctune_lnode_set(p->l, var, value);
 }
 
 static ctune_lnode *parse_store(loops_parser *p) {
@@ -332,7 +334,8 @@ static ctune_lnode *parse_store(loops_parser *p) {
         te_fail_at(&p->te, token.line, token.col, "the value has another number of lanes", NULL);
         return NULL;
     }
-    return value == NULL ? NULL : ctune_lnode_store(p->l, &place, value);
+    return p->te.status != CTUNE_OK || value == NULL ? NULL
+                                                     : ctune_lnode_store(p->l, &place, value);
 }
 
 static ctune_lnode *parse_node(loops_parser *p) {

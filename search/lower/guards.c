@@ -5,6 +5,8 @@
  */
 #include "search/lower/lower_private.h"
 
+#include <string.h>
+
 /* Does a row of stmt hold by the limit (of the hull over several statements)? */
 static bool is_held(const lower_limit *limit, const ctune_bound_row *row) {
     for (int k = 0; k < limit->n && limit->n_groups <= 1; k++) {
@@ -131,5 +133,21 @@ ctune_lnode *lower_open_guard(lowerer *w, int stmt, ctune_lnode *into) {
     }
     ctune_lnode *guard = ctune_lnode_if(w->loops, conds, n, NULL);
     ctune_lnode_append(into, guard);
+    return guard;
+}
+
+/* The same for code beside the statement's own (a copy of what it reads): it goes on waiting. */
+ctune_lnode *lower_peek_guard(lowerer *w, int stmt, ctune_lnode *into) {
+    int n_cons = w->tree->stmts[stmt].n_cons;
+    bool *cons = CTUNE_NEW_ARRAY(w->arena, bool, n_cons + 1);
+    bool *tiles = CTUNE_NEW_ARRAY(w->arena, bool, CTUNE_NEST_NODES);
+    if (cons == NULL || tiles == NULL) {
+        return into; /* out of memory: recorded in the arena */
+    }
+    memcpy(cons, w->pending[stmt], (size_t)n_cons * sizeof *cons);
+    memcpy(tiles, w->pending_tile[stmt], CTUNE_NEST_NODES * sizeof *tiles);
+    ctune_lnode *guard = lower_open_guard(w, stmt, into);
+    memcpy(w->pending[stmt], cons, (size_t)n_cons * sizeof *cons);
+    memcpy(w->pending_tile[stmt], tiles, CTUNE_NEST_NODES * sizeof *tiles);
     return guard;
 }

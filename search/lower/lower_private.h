@@ -227,6 +227,8 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
 
 /* ---- tile.c, partial.c
  * -------------------------------------------------------------------------------------------- */
+/* Do bounds alone say which instances of the statement there are? */
+bool lower_has_plain_domain(const lowerer *w, int stmt);
 /* false: the nodes are no tile. */
 bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out);
 bool lower_tile_has(const lowerer *w, int stmt,
@@ -262,6 +264,7 @@ ctune_status lower_note_constraints(lowerer *w, int stmt, int node, const lower_
 /* Wrap into an IF what stmt still waits for and can be checked now; returns where to put its code.
  */
 ctune_lnode *lower_open_guard(lowerer *w, int stmt, ctune_lnode *into);
+ctune_lnode *lower_peek_guard(lowerer *w, int stmt, ctune_lnode *into);
 /* The value of a loop that has one iteration at most because a sum around it fixes it; NULL. */
 const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lower_limit *hi);
 /* Instead of such a loop: its variable, where the value is in range. Returns where its body goes,

@@ -304,6 +304,10 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, const lo
     ctune_status status = CTUNE_OK;
     lower_packed fill = *packed;
     int n_pushed = 0, dim = packed->tile_pos >= 0 ? s->dims[packed->tile_pos] : -1;
+    int first = dim >= 0 ? dim : packed->n_seq > 0 ? s->dims[packed->seq_pos[0]] : -1;
+    if (first >= 0) { /* other loops may be empty: then nothing may be read */
+        into = lower_param_guard(w, packed->stmt, first, into);
+    }
     if (dim >= 0 && !packed->is_one_panel) {
         fill.tile_var = ctune_loops_index_var(l, "panel");
         ctune_lnode *panels =
@@ -462,8 +466,8 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     const ctune_stage *stage = &w->region->stages[s->stage];
     packing k = {.is_possible = true};
     if (cache->read < 0 || cache->read >= stage->n_reads ||
-        !is_unconditional(stage->rhs, cache->read)) {
-        return CTUNE_OK;
+        !is_unconditional(stage->rhs, cache->read) || !lower_has_plain_domain(w, cache->stmt)) {
+        return CTUNE_OK; /* a copy would read what no instance reads */
     }
     const ctune_expr *expr = ctune_pack_widen(w->region, stage, cache->read);
     uint32_t axes = axes_of(w->region, stage, expr);
@@ -508,7 +512,7 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     block->comment = ctune_arena_printf(w->arena, "pack read %d of %s", cache->read, stage->name);
     ctune_lnode_append(into, block);
     w->packed[i_cache] = p;
-    return copy_panels(w, p, &k.panel_hi, block);
+    return copy_panels(w, p, &k.panel_hi, lower_peek_guard(w, cache->stmt, block));
 }
 
 ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into) {

@@ -109,7 +109,9 @@ static ctune_status padded_tile(lowerer *w, const lower_block *b, const lower_in
         at.idx[t] = ctune_loops_var_aff(l, point[t], 1, 0);
     }
     ctune_lnode_append(body, ctune_lnode_store(l, &at, ctune_value_zero(l, type)));
-    ctune_status status = copy_valid(w, b, scratch, true, block);
+    /* as the core: what is only set is not read, and need not be defined */
+    bool is_read = stage->update != CTUNE_UPDATE_SET || b->n_inner > 0;
+    ctune_status status = is_read ? copy_valid(w, b, scratch, true, block) : CTUNE_OK;
     if (status == CTUNE_OK) {
         lower_core(w, b, inner, scratch, block);
         status = copy_valid(w, b, scratch, false, block);

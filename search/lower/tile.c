@@ -61,9 +61,13 @@ bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out) {
 bool lower_tile_has(const lowerer *w, int stmt, lower_tile *out) {
     for (int c = 0; c < w->nest->n_caches; c++) {
         if (w->nest->cache[c].kind == CTUNE_CACHE_REGISTER && w->nest->cache[c].stmt == stmt) {
-            return lower_tile_find(w, stmt, w->nest->cache[c].at, out);
+            if (lower_tile_find(w, stmt, w->nest->cache[c].at, out)) {
+                return true;
+            }
+            break;
         }
     }
+    *out = (lower_tile){0};
     return false;
 }
 
@@ -590,11 +594,53 @@ static ctune_status plain_tile(lowerer *w, const lower_tile *tile, ctune_lnode *
     return status;
 }
 
-/* false: a tile dim has its tile loop inside, or the target moves with an inner loop. */
+/* How far an index moves with a dim of the statement. */
+static int64_t moves_by(const lowerer *w, const ctune_stmt *s, const ctune_aff *idx, int dim) {
+    const ctune_stage *stage = &w->region->stages[s->stage];
+    int64_t by = 0;
+    for (int d = 0; d < stage->n_axes; d++) {
+        by += ctune_aff_coef(idx, CTUNE_TERM_AXIS, stage->axes[d]) *
+              ctune_aff_coef(s->iter[d], CTUNE_TERM_AXIS, dim);
+    }
+    return by;
+}
+
+/* Has each point of the tile an element of the target for itself? A loop of the reduction that is
+ * unrolled inside has not. Indices tell dims apart one after the other: i by [i], then j by
+ * [i + j]. */
+static bool has_own_elements(const lowerer *w, const ctune_stmt *s, const ctune_access *target,
+                             const lower_tile *tile) {
+    bool is_told[LOWER_MAX_TILE] = {false};
+    int n_told = 0;
+    for (bool is_more = true; is_more;) {
+        is_more = false;
+        for (int i = 0; i < target->n_idx; i++) {
+            int one = -1, n = 0;
+            for (int t = 0; t < tile->n_tile; t++) {
+                int dim = w->nest->node[tile->tile_node[t]].dim;
+                if (!is_told[t] && moves_by(w, s, target->idx[i], dim) != 0) {
+                    one = t;
+                    n++;
+                }
+            }
+            if (n == 1 && ctune_bounds_is_plain(w->region, target->idx[i])) {
+                is_told[one] = is_more = true;
+                n_told++;
+            }
+        }
+    }
+    return n_told == tile->n_tile;
+}
+
+/* false: a tile dim has its tile loop inside, the target moves with an inner loop, or points share
+ * an element of it. */
 static bool block_of(lowerer *w, int stmt, const lower_tile *tile, lower_block *b) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     const ctune_stage *stage = &w->region->stages[s->stage];
     *b = (lower_block){.stmt = stmt, .n_tile = tile->n_tile, .n_inner = tile->n_inner};
+    if (!has_own_elements(w, s, &stage->target, tile)) {
+        return false;
+    }
     for (int t = 0; t < tile->n_tile; t++) {
         const ctune_nnode *nn = &w->nest->node[tile->tile_node[t]];
         b->tile[t] = (lower_tile_dim){.pos = lower_pos(s, nn->dim),
@@ -616,8 +662,7 @@ static bool block_of(lowerer *w, int stmt, const lower_tile *tile, lower_block *
     return true;
 }
 
-/* Can the statement's instances of one tile be told apart from all else by its bounds alone? */
-static bool has_plain_domain(const lowerer *w, int stmt) {
+bool lower_has_plain_domain(const lowerer *w, int stmt) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     for (int i = 0; i < s->n_cons; i++) {
         if (!ctune_bounds_is_plain(w->region, s->cons[i])) {
@@ -644,7 +689,7 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
         return status;
     }
     bool alone = is_alone(w, stmt, &tile);
-    if (!has_plain_domain(w, stmt) || (!alone && !is_core_safe(w, stmt, &tile)) ||
+    if (!lower_has_plain_domain(w, stmt) || (!alone && !is_core_safe(w, stmt, &tile)) ||
         !block_of(w, stmt, &tile, &b)) {
         return plain_tile(w, &tile, into);
     }
