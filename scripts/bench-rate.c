@@ -20,7 +20,7 @@ static int report(const ctune_ctx *ctx, const char *what) {
     return 1;
 }
 
-static int measure(const ctune_space *space, const ctune_machine *machine) {
+static int measure(const ctune_space *space, const ctune_target *target) {
     ctune_rng rng;
     ctune_rng_init(&rng, 1);
     ctune_nest *nest = malloc(sizeof *nest);
@@ -36,7 +36,7 @@ static int measure(const ctune_space *space, const ctune_machine *machine) {
             ctune_space_sample(space, &rng, &point);
             n_points++;
             if (ctune_space_nest(space, &point, nest)) {
-                sink = sink + ctune_estimate(nest, machine);
+                sink = sink + ctune_estimate(nest, target);
                 n_nests++;
             }
         }
@@ -50,7 +50,7 @@ static int measure(const ctune_space *space, const ctune_machine *machine) {
     begin = end = ctune_now_ns();
     while (ctune_space_nest(space, &zero, nest) && (double)(end - begin) < 0.5e9) {
         for (int i = 0; i < 256; i++) {
-            sink = sink + ctune_estimate(nest, machine);
+            sink = sink + ctune_estimate(nest, target);
         }
         n_estimates += 256;
         end = ctune_now_ns();
@@ -74,11 +74,9 @@ int main(int argc, char **argv) {
     ctune_region *region = NULL;
     ctune_program *program = NULL;
     ctune_space *space = NULL;
-    ctune_space_options options = {
-        .vector_bytes = 64, .l1_bytes = 48 << 10, .l2_bytes = 1 << 20, .l3_bytes = 32 << 20};
-    ctune_machine machine;
-    const int64_t caches[3] = {options.l1_bytes, options.l2_bytes, options.l3_bytes};
-    ctune_machine_default(&machine, options.vector_bytes, caches, 1);
+    const int64_t caches[3] = {48 << 10, 1 << 20, 32 << 20};
+    ctune_target target;
+    ctune_target_init(&target, 64, caches, 1);
 
     int rc = 0;
     if (ctune_file_read(&ctx, argv[1], &text) != CTUNE_OK ||
@@ -86,10 +84,10 @@ int main(int argc, char **argv) {
         rc = report(&ctx, argv[1]);
     } else if (ctune_program_create(&ctx, region, &program) != CTUNE_OK) {
         rc = report(&ctx, "dependences");
-    } else if (ctune_space_create(&ctx, program, &options, &space) != CTUNE_OK) {
+    } else if (ctune_space_create(&ctx, program, &target, &space) != CTUNE_OK) {
         rc = report(&ctx, "space");
     } else {
-        rc = measure(space, &machine);
+        rc = measure(space, &target);
     }
     if (space != NULL) {
         ctune_space_destroy(space);

@@ -4,6 +4,9 @@
  * In: macros used in the region. Out: facts like `(N) == (1024)`, for those whose definition can
  * differ from one compile to the next: on the command line, in a header, under #if. The compiler
  * folds them; another -DN=... then runs the original loop.
+ *
+ * A region where a word of the language itself is a macro is refused: tuned code is made of these
+ * words, and would compile to something else without a message.
  */
 #include "plugin/extract/unit.h"
 
@@ -114,8 +117,66 @@ static bool guard_name(ctune_parsed *p, ctune_build *b, const char *name, int de
     return ok && (body == NULL || !can_differ(p, found->definition) || add_guard(b, name, body));
 }
 
+/* ---- words of the language ------------------------------------------------------------------- */
+
+/* Those that tuned code uses. Qualifiers and storage classes are not among them: code without them,
+ * or with others, does not compile or does the same. */
+static bool is_language(const char *name) {
+    static const char *const words[] = {
+        "if",       "else",          "for",     "while",  "do",       "return",
+        "break",    "char",          "short",   "int",    "long",     "signed",
+        "unsigned", "float",         "double",  "sizeof", "_Float16", "__attribute__",
+        "_Pragma",  "__extension__", "__asm__", "struct", "void",     "typedef",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(name, words[i]) == 0) {
+            return true;
+        }
+    }
+    return strncmp(name, "__builtin_", 10) == 0;
+}
+
+/* Is a macro of the main file, defined at `at`, no longer one at `end`, or not yet? */
+static bool is_gone(const ctune_source *s, const char *name, size_t at, size_t end) {
+    size_t n = strlen(name);
+    bool is_gone = at >= end;
+    for (int i = 0; i < s->n_directives && s->directives[i].begin < end; i++) {
+        const ctune_directive *d = &s->directives[i];
+        const char *rest = d->rest + strspn(d->rest, " \t");
+        is_gone |= d->begin > at && strcmp(d->name, "undef") == 0 && strncmp(rest, name, n) == 0 &&
+                   strchr(" \t\r\n", rest[n]) != NULL;
+    }
+    return is_gone;
+}
+
+/* Does the user's text, a header of his or the command line make a macro of a word that tuned code
+ * is written in? Refused then. */
+static bool check_language(ctune_parsed *p, ctune_build *b) {
+    for (int i = 0; i < p->definitions.n; i++) {
+        const ctune_expansion *d = &p->definitions.at[i];
+        if (!is_language(d->name) || clang_Cursor_isMacroBuiltin(d->definition)) {
+            continue;
+        }
+        CXSourceLocation at = clang_getCursorLocation(d->definition);
+        CXFile file = NULL;
+        unsigned offset = 0;
+        clang_getFileLocation(at, &file, NULL, NULL, &offset);
+        bool is_here = file != NULL && clang_File_isEqual(file, p->file);
+        if (clang_Location_isInSystemHeader(at) ||
+            (is_here && is_gone(p->source, d->name, offset, b->begin))) {
+            continue;
+        }
+        return ctune_build_refuse_at(b, CTUNE_REFUSE_LANGUAGE_MACRO, b->begin,
+                                     "'%s' is a macro, and a word of the tuned code", d->name);
+    }
+    return true;
+}
+
 /* Words of the region that are macros: uses inside other macros' arguments are found as well. */
 bool ctune_macros_guard(ctune_parsed *p, ctune_build *b) {
+    if (!check_language(p, b)) {
+        return false;
+    }
     for (int i = 0; i < p->expansions.n; i++) {
         const ctune_expansion *e = &p->expansions.at[i];
         if (e->begin >= b->begin && e->begin < b->end && !guard_name(p, b, e->name, 0)) {

@@ -62,7 +62,7 @@ CXCursor ctune_match_statement(ctune_parsed *parsed, CXCursor function, size_t a
 bool ctune_openmp_read(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_end,
                        ctune_match *match);
 
-/* Facts about the macros used in the region. */
+/* Facts about the macros used in the region; refused where words of the language are macros. */
 bool ctune_macros_guard(ctune_parsed *parsed, ctune_build *b);
 
 #endif

@@ -131,9 +131,13 @@ static ctune_status compile(ctune_ctx *ctx, const ctune_source *source, const ch
     char c_path[PATH_MAX + 16], s_path[PATH_MAX + 16];
     snprintf(c_path, sizeof c_path, "%s/unit.c", folder);
     snprintf(s_path, sizeof s_path, "%s/unit.s", folder);
-    bool is_clang = strncmp(source->target.compiler, "clang", 5) == 0;
-    const char *const more[] = {
-        is_clang ? "-gline-tables-only" : "-g1", "-fno-lto", "-w", "-S", "-o", s_path, c_path};
+    const char *const more[] = {ctune_compiler_get(source->target.compiler)->line_flag,
+                                "-fno-lto",
+                                "-w",
+                                "-S",
+                                "-o",
+                                s_path,
+                                c_path};
     ctune_arena *arena = ctune_arena_create(ctx);
     const char **argv =
         arena != NULL ? ctune_unit_argv(source, arena, sizeof more / sizeof *more, more) : NULL;
@@ -291,8 +295,8 @@ ctune_status ctune_rounding_choose(ctune_ctx *ctx, const ctune_source *source,
     if (status != CTUNE_OK) {
         return status;
     }
-    ctune_program_set_rounding(program,
-                               source->emit.fma && out->contraction == CTUNE_CONTRACTS_NEVER);
+    ctune_program_set_rounding(program, ctune_target_fuses(&source->target) &&
+                                            out->contraction == CTUNE_CONTRACTS_NEVER);
     if (out->contraction == CTUNE_CONTRACTS_SOME && is_strict(source, region)) {
         return ctune_fail(ctx, CTUNE_EREFUSED,
                           "region %s: strict, but the compiler fuses some products with sums and "

@@ -13,14 +13,13 @@
 
 void ctune_nest_features_init(ctune_nest_features *features, const ctune_source *source,
                               unsigned groups) {
-    ctune_target_facts_machine(&source->facts, &features->target.machine);
-    features->target.is_gcc = source->facts.is_gcc;
+    features->target = &source->target;
     features->groups = groups;
 }
 
 void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row) {
     const ctune_nest_features *f = user;
-    ctune_feature_get(nest, &f->target, f->groups, row);
+    ctune_feature_get(nest, f->target, f->groups, row);
 }
 
 static ctune_status choose(ctune_ctx *ctx, const ctune_forest *forest, const ctune_source *source,
@@ -35,7 +34,7 @@ static ctune_status choose(ctune_ctx *ctx, const ctune_forest *forest, const ctu
         options.features = ctune_nest_features_get;
         options.features_user = &features;
     }
-    return ctune_engine_predict(ctx, space, &source->machine, &options, point, gain);
+    return ctune_engine_predict(ctx, space, &source->target, &options, point, gain);
 }
 
 static void report_contraction(ctune_ctx *ctx, const ctune_region *region,
@@ -60,12 +59,10 @@ ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_sour
     ctune_space *space = NULL;
     ctune_point point;
     double gain = 0;
-    ctune_space_options options = source->space;
-    options.openmp = options.openmp && !program->region->serial;
     ctune_rounding rounding;
     ctune_status status = ctune_rounding_choose(ctx, source, program, &rounding);
     if (status == CTUNE_OK) {
-        status = ctune_space_create(ctx, program, &options, &space);
+        status = ctune_space_create(ctx, program, &source->target, &space);
     }
     if (status == CTUNE_OK) {
         status = choose(ctx, user, source, space, &point, &gain);

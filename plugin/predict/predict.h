@@ -28,7 +28,7 @@ CTUNE_MUST_USE ctune_status ctune_cost_model_open(ctune_ctx *ctx, const char *gi
 
 /* What the engine's feature callback needs. */
 typedef struct ctune_nest_features {
-    ctune_feature_target target;
+    const ctune_target *target;
     unsigned groups;
 } ctune_nest_features;
 void ctune_nest_features_init(ctune_nest_features *features, const ctune_source *source,

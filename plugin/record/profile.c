@@ -5,7 +5,7 @@
  */
 #include "plugin/record/profile.h"
 
-#include "search/records/guard.h"
+#include "runtime/guard.h"
 
 #include <errno.h>
 #include <stdlib.h>

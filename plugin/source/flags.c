@@ -4,8 +4,8 @@
  * libclang gets includes, defines, language, machine; all flags when the user's compiler is clang,
  * a list of known ones for gcc, because libclang fails on a flag that it does not know. Candidates
  * are whole files without includes: no inputs, outputs, preprocessor, warning, sanitizer or link
- * flags. The user's own file is compiled again (predict/assembly.c, tool/oracle.c) with everything
- * that its code depends on. One table says which flag is what.
+ * flags. The user's own file is compiled again (predict/assembly.c, session/oracle.c) with
+ * everything that its code depends on. One table says which flag is what.
  */
 #include "plugin/source/flags.h"
 

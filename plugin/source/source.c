@@ -4,6 +4,7 @@
 #include "plugin/source/source.h"
 
 #include "plugin/rewrite/rewrite.h"
+#include "search/detect/detect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,22 +31,6 @@ static void set_base(ctune_source *s) {
     snprintf(s->base, sizeof s->base, "%s", slash != NULL ? slash + 1 : name);
 }
 
-static void set_machine(ctune_source *s) {
-    const ctune_target *t = &s->target;
-    ctune_target_facts_default(t, &s->facts); /* a build does not depend on a user's calibration */
-    ctune_target_facts_estimate(&s->facts, &s->machine);
-    s->emit = (ctune_emit_options){.vector_bytes = t->vector_bytes,
-                                   .openmp = t->openmp,
-                                   .fma = t->has_fma && t->contract != CTUNE_CONTRACT_OFF,
-                                   .contract = t->contract,
-                                   .is_c90 = t->is_c90};
-    s->space = (ctune_space_options){.vector_bytes = t->vector_bytes,
-                                     .openmp = t->openmp,
-                                     .l1_bytes = t->l1_bytes,
-                                     .l2_bytes = t->l2_bytes,
-                                     .l3_bytes = t->l3_bytes};
-}
-
 /* Does nothing until both target and unit are there. */
 static void allow_reassoc(ctune_source *s) {
     for (int i = 0; s->unit != NULL && s->target.fast_math && i < s->unit->n_regions; i++) {
@@ -59,6 +44,7 @@ static void allow_reassoc(ctune_source *s) {
 ctune_status ctune_source_set_paths(ctune_ctx *ctx, const char *file, const char *lock,
                                     const char *history, ctune_source *source) {
     source->file = file;
+    source->emit = (ctune_emit_options){.target = &source->target};
     source->lock_path = lock != NULL ? strdup(lock) : beside(file, "ctune.lock");
     source->history_path = history != NULL ? strdup(history) : beside(file, ".ctune/history.db");
     return source->lock_path != NULL && source->history_path != NULL
@@ -74,7 +60,6 @@ ctune_status ctune_source_set_target(ctune_ctx *ctx, const char *macros, ctune_s
                               : ctune_target_get(ctx, &source->compiler, &source->target);
     if (status == CTUNE_OK) {
         ctune_target_key(&source->target, source->key, sizeof source->key);
-        set_machine(source);
         allow_reassoc(source);
     }
     return status;

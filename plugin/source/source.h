@@ -6,10 +6,10 @@
 
 #include "plugin/extract/extract.h"
 #include "plugin/source/flags.h"
+#include "runtime/runner.h"
 #include "search/emit/emit.h"
-#include "search/estimate/estimate.h"
-#include "search/records/records.h"
 #include "search/space/space.h"
+#include "search/target/target.h"
 
 /* What the user's compile makes of the file, asked for at most once (plugin/predict/contract.c).
  * Assembly with its regions marked (unit_text.h), owned; NULL: not asked for yet, or it failed. */
@@ -25,23 +25,20 @@ typedef struct ctune_source {
     char base[256];   /* the name that the lock knows: without folder */
     ctune_flags flags;
     ctune_run_compiler compiler; /* into flags */
-    ctune_target target;
-    char key[256]; /* target key; "" = not asked for yet */
+    ctune_target target;         /* the tool puts this machine's calibration here */
+    char key[256];               /* target key; "" = not asked for yet */
     ctune_unit *unit;
     ctune_unit_code *code; /* owned; made with unit, filled later */
     char *lock_path, *history_path;
-    ctune_emit_options emit; /* of candidates; apply sets comments */
-    ctune_space_options space;
-    ctune_target_facts facts; /* for models; the tool puts this machine's calibration here */
-    ctune_machine machine;    /* for the estimate */
+    ctune_emit_options emit; /* of candidates; borrows target; apply sets comments */
 } ctune_source;
 
 /* file, lock_path and history_path: lock and history, or, when NULL, those beside the file. */
 CTUNE_MUST_USE ctune_status ctune_source_set_paths(ctune_ctx *ctx, const char *file,
                                                    const char *lock, const char *history,
                                                    ctune_source *source);
-/* target, key, machine, emit, space, from flags. macros: what holds before the first line, as -dM
- * -E prints it; NULL: the compiler is asked. Fails EENV. */
+/* target and key from flags. macros: what holds before the first line, as -dM -E prints it; NULL:
+ * the compiler is asked. Fails EENV. */
 CTUNE_MUST_USE ctune_status ctune_source_set_target(ctune_ctx *ctx, const char *macros,
                                                     ctune_source *source);
 /* unit and base. text: contents, NULL: the file's. The unit may be there after EUSAGE, too (some of

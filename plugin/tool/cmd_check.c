@@ -6,7 +6,8 @@
  * many sizes, in the user's own file. One line an entry.
  */
 #include "plugin/record/profile.h"
-#include "plugin/tool/verify.h"
+#include "plugin/session/verify.h"
+#include "plugin/tool/tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,13 +113,14 @@ static ctune_status check_entry(ctune_ctx *ctx, check_job *j, const ctune_region
                       entry->schedule[0] == '\0' ? "fresh, the original is best" : "fresh", 0);
         return CTUNE_OK;
     }
+    const ctune_session session = ctune_session_make(j->options);
     ctune_sized sized;
     ctune_bench bench = {0};
     ctune_run_result timed = {0};
     ctune_verdict verdict = {0};
     ctune_status status = sized_of(ctx, region, entry, &sized);
     if (status == CTUNE_OK) {
-        status = ctune_bench_create(ctx, &j->source, &sized, j->options, &bench);
+        status = ctune_bench_create(ctx, &session, &j->source, &sized, &bench);
     }
     if (status == CTUNE_OK) {
         status = time_entry(ctx, &bench, entry, &timed);

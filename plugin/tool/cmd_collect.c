@@ -6,7 +6,8 @@
  * Everything goes to the history; nothing is decided, the lock stays as it is. `--sizes` sets
  * parameters, so that one file gives several tasks.
  */
-#include "plugin/tool/job.h"
+#include "plugin/session/job.h"
+#include "plugin/tool/tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static ctune_status sample(ctune_ctx *ctx, const ctune_options *options, ctune_j
                                    .progress = ctune_progress_update,
                                    .progress_user = &progress};
     ctune_measurer measurer = {job->measure, ctune_measure_submit, ctune_measure_collect};
-    ctune_status status = ctune_engine_run(ctx, job->space, &job->bench.source->machine, &measurer,
+    ctune_status status = ctune_engine_run(ctx, job->space, &job->bench.source->target, &measurer,
                                            &engine, job->bench.original_ns, result);
     int n_random = result->n_trials;
     if (status == CTUNE_OK && ctune_signal_get() == 0) {
@@ -37,7 +38,7 @@ static ctune_status sample(ctune_ctx *ctx, const ctune_options *options, ctune_j
         engine.epsilon = 0.4;
         engine.max_trials = (int)(n - n / 4);
         engine.budget_s = 0.75 * options->budget_s;
-        status = ctune_engine_run(ctx, job->space, &job->bench.source->machine, &measurer, &engine,
+        status = ctune_engine_run(ctx, job->space, &job->bench.source->target, &measurer, &engine,
                                   job->bench.original_ns, result);
         result->n_trials += n_random;
     }
@@ -48,16 +49,18 @@ static ctune_status sample(ctune_ctx *ctx, const ctune_options *options, ctune_j
 static ctune_status collect_region(ctune_ctx *ctx, const ctune_options *options,
                                    const ctune_source *source, const ctune_region *region,
                                    int which, ctune_history *history) {
+    const ctune_session session = ctune_session_make(options);
     ctune_job job;
     ctune_engine_result *result = calloc(1, sizeof *result);
-    ctune_status status = result != NULL ? ctune_job_open(ctx, options, source, region, which, &job)
-                                         : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    ctune_status status = result != NULL
+                              ? ctune_job_open(ctx, &session, source, region, which, &job)
+                              : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (result == NULL) {
         return status;
     }
     int64_t start_ns = ctune_now_ns();
     if (status == CTUNE_OK) {
-        status = ctune_job_prepare(ctx, options, history, &job);
+        status = ctune_job_prepare(ctx, history, &job);
     }
     if (status == CTUNE_OK) {
         status = sample(ctx, options, &job, result);
@@ -112,7 +115,7 @@ int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options) {
             status = ctune_history_open(ctx, source.history_path, &history);
         }
         if (status == CTUNE_OK) {
-            status = ctune_history_facts_set(ctx, history, source.key, &source.facts);
+            status = ctune_history_facts_set(ctx, history, source.key, &source.target);
         }
         code = ctune_exit_worse(code, status == CTUNE_OK
                                           ? collect_regions(ctx, options, &source, history)

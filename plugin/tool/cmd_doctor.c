@@ -3,11 +3,13 @@
  * makes the exit code 3.
  *
  * With --calibrate what a core does is measured first, and kept for the estimate and the models
- * (search/records/machine.c).
+ * (search/facts/machine.c).
  */
 #include "plugin/tool/tool.h"
 #include "runtime/calibrate.h"
 #include "runtime/counters.h"
+#include "search/detect/detect.h"
+#include "search/facts/facts.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -67,29 +69,29 @@ static void print_machine(const ctune_target *target) {
     snprintf(text, sizeof text, "%s, %ld threads", target->cpu, sysconf(_SC_NPROCESSORS_ONLN));
     print_fact("cpu", text);
     snprintf(text, sizeof text, "L1 %ld KiB, L2 %ld KiB, L3 %ld KiB",
-             (long)(target->l1_bytes >> 10), (long)(target->l2_bytes >> 10),
-             (long)(target->l3_bytes >> 10));
+             (long)(target->cache_bytes[0] >> 10), (long)(target->cache_bytes[1] >> 10),
+             (long)(target->cache_bytes[2] >> 10));
     print_fact("caches", text);
     ctune_target_key(target, text, sizeof text);
     print_fact("target", text);
 }
 
 /* ---- calibration ----------------------------------------------------------------------------- */
-static void put_calibration(const ctune_calibration *c, ctune_target_facts *out) {
+static void put_calibration(const ctune_calibration *c, ctune_target *out) {
     out->ghz = c->ghz;
-    out->fma_per_cycle = c->fma_per_cycle;
-    out->fma_f64_per_cycle = c->fma_f64_per_cycle;
-    out->fma_latency = c->fma_latency;
-    out->loads_per_cycle = c->loads_per_cycle;
-    out->stores_per_cycle = c->stores_per_cycle;
-    memcpy(out->bytes_per_cycle, c->bytes_per_cycle, sizeof out->bytes_per_cycle);
+    out->rates.fma_per_cycle = c->fma_per_cycle;
+    out->rates.fma_f64_per_cycle = c->fma_f64_per_cycle;
+    out->rates.fma_latency = c->fma_latency;
+    out->rates.loads_per_cycle = c->loads_per_cycle;
+    out->rates.stores_per_cycle = c->stores_per_cycle;
+    memcpy(out->rates.bytes_per_cycle, c->bytes_per_cycle, sizeof out->rates.bytes_per_cycle);
     out->is_measured = true;
 }
 
 static ctune_status calibrate(ctune_ctx *ctx, const ctune_run_compiler *compiler,
                               const ctune_target *target) {
     ctune_calibration measured;
-    ctune_target_facts facts;
+    ctune_target facts = *target;
     char path[PATH_MAX];
     ctune_machine_path(target, path, sizeof path);
     if (path[0] == '\0') {
@@ -97,7 +99,6 @@ static ctune_status calibrate(ctune_ctx *ctx, const ctune_run_compiler *compiler
                           "nowhere to keep a calibration: set CTUNE_MACHINE, XDG_CACHE_HOME or "
                           "HOME");
     }
-    ctune_target_facts_default(target, &facts);
     ctune_status status = ctune_calibrate(ctx, compiler, target->vector_bytes, facts.cache_bytes,
                                           ctune_workdir_path(), &measured);
     if (status == CTUNE_OK) {
@@ -108,7 +109,7 @@ static ctune_status calibrate(ctune_ctx *ctx, const ctune_run_compiler *compiler
 }
 
 static void print_facts(ctune_ctx *ctx, const ctune_target *target) {
-    ctune_target_facts f;
+    ctune_target f;
     char text[PATH_MAX], path[PATH_MAX];
     ctune_machine_facts_get(ctx, target, &f);
     ctune_machine_path(target, path, sizeof path);
@@ -118,16 +119,16 @@ static void print_facts(ctune_ctx *ctx, const ctune_target *target) {
     snprintf(text, sizeof text,
              "%.2f GHz; a cycle: %g vector FMAs in f32, %g in f64, %g loads, %g stores; FMA "
              "latency %g",
-             f.ghz, f.fma_per_cycle, f.fma_f64_per_cycle, f.loads_per_cycle, f.stores_per_cycle,
-             f.fma_latency);
+             f.ghz, f.rates.fma_per_cycle, f.rates.fma_f64_per_cycle, f.rates.loads_per_cycle,
+             f.rates.stores_per_cycle, f.rates.fma_latency);
     print_fact("core", text);
     double lanes_ghz = f.ghz * f.vector_bytes / 4;
     snprintf(text, sizeof text, "%.0f GFLOP/s in f32, %.0f in f64, on one core",
-             2 * f.fma_per_cycle * lanes_ghz, f.fma_f64_per_cycle * lanes_ghz);
+             2 * f.rates.fma_per_cycle * lanes_ghz, f.rates.fma_f64_per_cycle * lanes_ghz);
     print_fact("peak", text);
     snprintf(text, sizeof text, "L1 %.0f, L2 %.0f, L3 %.0f, memory %.1f GB/s",
-             f.bytes_per_cycle[0] * f.ghz, f.bytes_per_cycle[1] * f.ghz,
-             f.bytes_per_cycle[2] * f.ghz, f.bytes_per_cycle[3] * f.ghz);
+             f.rates.bytes_per_cycle[0] * f.ghz, f.rates.bytes_per_cycle[1] * f.ghz,
+             f.rates.bytes_per_cycle[2] * f.ghz, f.rates.bytes_per_cycle[3] * f.ghz);
     print_fact("bandwidth", text);
 }
 

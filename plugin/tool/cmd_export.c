@@ -2,6 +2,7 @@
  * ctune export: the history as JSON lines, compressed when the output's name ends in .gz.
  */
 #include "plugin/tool/tool.h"
+#include "search/history/history.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,6 +5,8 @@
  * their records is said for each file: nothing is left out without a word.
  */
 #include "plugin/tool/tool.h"
+#include "search/facts/facts.h"
+#include "search/history/history.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +63,7 @@ static bool add_target(void *user, const ctune_record *record) {
 }
 
 static ctune_status set_facts(ctune_ctx *ctx, ctune_history *history, const char *key) {
-    ctune_target_facts facts;
+    ctune_target facts;
     bool is_stored;
     ctune_status status = ctune_history_facts_get(ctx, history, key, &facts, &is_stored);
     if (status != CTUNE_OK || is_stored) {

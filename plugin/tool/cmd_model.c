@@ -9,8 +9,8 @@
  */
 #include "costmodel/gbt/gbt.h"
 #include "costmodel/metrics.h"
+#include "plugin/session/replay.h"
 #include "plugin/tool/records.h"
-#include "plugin/tool/replay.h"
 #include "plugin/tool/tool.h"
 #include "search/learn/learn.h"
 

@@ -67,9 +67,7 @@ static ctune_status show_deps(ctune_ctx *ctx, show_job *j, ctune_text *out) {
 
 static ctune_status show_space(ctune_ctx *ctx, show_job *j, ctune_text *out) {
     ctune_space *space;
-    ctune_space_options options = j->source.space;
-    options.openmp = options.openmp && !j->region->serial;
-    ctune_status status = ctune_space_create(ctx, j->program, &options, &space);
+    ctune_status status = ctune_space_create(ctx, j->program, &j->source.target, &space);
     if (status == CTUNE_OK) {
         ctune_space_print(space, out);
         ctune_space_destroy(space);

@@ -33,7 +33,7 @@ static ctune_history *open_history(ctune_ctx *ctx, const ctune_source *source) {
                                .hint = "tuning goes on without it; --history names another place"});
         return NULL;
     }
-    if (ctune_history_facts_set(ctx, history, source->key, &source->facts) != CTUNE_OK) {
+    if (ctune_history_facts_set(ctx, history, source->key, &source->target) != CTUNE_OK) {
         ctune_diag_send(ctx, &(ctune_diag){.severity = CTUNE_WARNING,
                                            .file = source->history_path,
                                            .code = "no-facts",
@@ -81,7 +81,7 @@ static ctune_status add_region(ctune_ctx *ctx, ctune_tune *t, const ctune_profil
 }
 
 static ctune_status add_file(ctune_ctx *ctx, ctune_tune *t, const char *name) {
-    const ctune_options *options = t->shared.options;
+    const ctune_options *options = t->options;
     int i_file = t->n_files++, n_wanted = 0;
     ctune_tune_file *file = &t->files[i_file];
     const ctune_source *source = &file->source;
@@ -179,7 +179,7 @@ ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_
     if (status == CTUNE_OK) {
         status = write_entry(ctx, source, region, outcome);
     }
-    if (status == CTUNE_OK && t->shared.options->json) {
+    if (status == CTUNE_OK && t->options->json) {
         ctune_outcome_print_json(outcome, source, stdout);
     } else if (status == CTUNE_OK) {
         ctune_outcome_print(outcome, source->lock_path, stdout);
@@ -199,7 +199,7 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
                                       .col = 1,
                                       .code = "not-tuned",
                                       .text = ctx->error,
-                                      .hint = t->shared.options->sizes != NULL
+                                      .hint = t->options->sizes != NULL
                                                   ? "do the arrays have room for these --sizes?"
                                                   : NULL});
     } else if (ctune_signal_get() == 0) {
@@ -244,14 +244,14 @@ int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options) {
         ctune_fail(ctx, CTUNE_EUSAGE, "no file given; try `ctune tune --help`");
         return ctune_report(ctx, CTUNE_EUSAGE);
     }
-    ctune_tune t = {.shared = {.options = options}};
+    ctune_tune t = {.options = options, .session = ctune_session_make(options)};
     ctune_forest *global = NULL;
     t.files = calloc((size_t)options->n_words, sizeof *t.files);
     ctune_status status =
         t.files != NULL ? CTUNE_OK : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (status == CTUNE_OK) {
         status = open_model(ctx, options, &global);
-        t.shared.global = global;
+        t.session.global = global;
     }
     for (int i = 0; i < options->n_words && status == CTUNE_OK && ctune_signal_get() == 0; i++) {
         status = add_file(ctx, &t, options->words[i]);

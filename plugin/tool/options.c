@@ -268,14 +268,3 @@ void ctune_options_print(const ctune_command *command, ctune_text *out) {
         }
     }
 }
-
-bool ctune_list_has(const char *list, const char *word, size_t n) {
-    for (const char *p = list; p != NULL && *p != '\0';) {
-        size_t length = strcspn(p, ",");
-        if (length == n && memcmp(p, word, n) == 0) {
-            return true;
-        }
-        p += length + (p[length] == ',');
-    }
-    return false;
-}

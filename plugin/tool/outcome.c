@@ -1,7 +1,8 @@
 /*
  * What a search found, for people and as JSON.
  */
-#include "plugin/tool/verify.h"
+#include "plugin/session/verify.h"
+#include "plugin/tool/tool.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

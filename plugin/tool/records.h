@@ -4,7 +4,7 @@
 #ifndef CTUNE_PLUGIN_TOOL_RECORDS_H
 #define CTUNE_PLUGIN_TOOL_RECORDS_H
 
-#include "search/records/records.h"
+#include "search/history/history.h"
 
 /* An export (.jsonl, .jsonl.gz) is read into a history in the working folder. EENV when there is no
  * such file: a history that does not exist is not made. Owner of *out: caller. */

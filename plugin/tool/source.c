@@ -2,6 +2,7 @@
  * Opening a source file for tuning: everything that plugin/source/source.h can hold.
  */
 #include "plugin/tool/tool.h"
+#include "search/facts/facts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,7 @@ ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options, con
     }
     status = ctune_source_set_target(ctx, NULL, out);
     if (status == CTUNE_OK) {
-        ctune_machine_facts_get(ctx, &out->target, &out->facts);
-        ctune_target_facts_estimate(&out->facts, &out->machine);
+        ctune_machine_facts_get(ctx, &out->target, &out->target);
         status = ctune_source_set_unit(ctx, NULL, out);
     }
     if (status == CTUNE_OK && out->unit->has_parse_errors) {

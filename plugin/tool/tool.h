@@ -8,10 +8,9 @@
 #ifndef CTUNE_PLUGIN_TOOL_TOOL_H
 #define CTUNE_PLUGIN_TOOL_TOOL_H
 
-#include "plugin/predict/predict.h"
+#include "plugin/session/session.h"
 #include "plugin/transform/entries.h"
 #include "runtime/program.h"
-#include "search/engine/engine.h"
 
 #include <stdio.h>
 
@@ -126,8 +125,6 @@ CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_option
  */
 CTUNE_MUST_USE ctune_status ctune_region_set_sizes(ctune_ctx *ctx, const char *text,
                                                    ctune_region *region);
-/* Is the word, n bytes, in a list "a,b,c"? NULL: an empty list. */
-bool ctune_list_has(const char *list, const char *word, size_t n);
 /* Does the user want this region (--region)? */
 bool ctune_region_is_wanted(const ctune_options *options, const ctune_region *region);
 
@@ -139,75 +136,19 @@ const char *ctune_workdir_path(void);
 void ctune_workdir_remove(void);
 int ctune_signal_get(void); /* the signal that asked to stop, 0 = none */
 CTUNE_MUST_USE ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t size);
+/* The options as a session knows them, working in the folder above, stopped by those signals, with
+ * this program's progress line. session.c */
+ctune_session ctune_session_make(const ctune_options *options);
 
-/* ---- bench: a runner with the original of one sized region measured ------------------------- */
-typedef struct ctune_bench {
-    const ctune_source *source;
-    const ctune_region *region; /* sized */
-    ctune_program *program;
-    ctune_runner *runner;
-    ctune_rounding rounding; /* of the original's products in the user's compile */
-    ctune_emit_options emit; /* of candidates and the original */
-    ctune_text prelude;
-    ctune_run_workload workload;
-    double original_ns;
-} ctune_bench;
+/* ---- progress line -------------------------------------------------------------------------- */
 
-CTUNE_MUST_USE ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_source *source,
-                                               const ctune_sized *sized,
-                                               const ctune_options *options, ctune_bench *out);
-void ctune_bench_destroy(ctune_bench *bench);
-/* Text of one candidate from a schedule's text. */
-CTUNE_MUST_USE ctune_status ctune_bench_emit(ctune_ctx *ctx, const ctune_bench *bench,
-                                             const char *schedule, const char *name,
-                                             ctune_text *out);
-/* The workload file's view of a region: shapes, sizes. EREFUSED when the data would be too large.
- */
-CTUNE_MUST_USE ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region,
-                                                const int64_t *params, ctune_run_workload *out);
-/* Floating-point operations of one run, 0 when not countable; *terms receives the longest
- * reduction. */
-double ctune_flops_count(ctune_ctx *ctx, const ctune_region *region, double *terms);
-
-/* ---- one search ----------------------------------------------------------------------------- */
-typedef struct ctune_outcome {
-    const char *file;
-    int line;
-    const char *region;
-    char sizes[256];
-    double original_ns, tuned_ns; /* medians of the final, equal when the original stays */
-    double flops;                 /* per run, 0 = not countable */
-    int n_trials, n_failed, n_known;
-    int n_new;         /* candidates that were run or compiled in this search */
-    int n_bad;         /* of n_new: did not compile, crashed, wrong; slow ones are none of these */
-    char failure[224]; /* of the first bad one: "compile-error: ..."; "" = none */
-    double seconds;
-    int agreement;       /* a ctune_agreement (verify.h), of the tuned code */
-    char evidence[160];  /* what is known about contraction where results are not identical */
-    char verified[320];  /* the lock's line about it; "" = not verified */
-    bool is_original;    /* the original stays */
-    bool is_predicted;   /* by the model, nothing was measured */
-    bool is_stopped;     /* by a signal: nothing was decided */
-    char *schedule;      /* owned; "" = original */
-    double incumbent_ns; /* median of the lock's entry in the final, 0 = there was none */
-    double model_share;  /* of the search's time that went into the model, 0 to 1 */
-    double model_accuracy, estimate_accuracy; /* see ctune_engine_result; NaN: no evidence */
-    const char *end;                          /* why the search ended, static text */
-} ctune_outcome;
-
+/* ---- results of a search
+ * ----------------------------------------------------------------------------- */
 /* Times for people: "412 ms". */
 void ctune_time_print(double ns, char *out, size_t size);
 void ctune_outcome_print(const ctune_outcome *outcome, const char *lock_path, FILE *file);
 void ctune_outcome_print_json(const ctune_outcome *outcome, const ctune_source *source, FILE *file);
 
-/* ---- progress line -------------------------------------------------------------------------- */
-typedef struct ctune_progress {
-    bool is_on; /* a terminal and not --quiet */
-    const char *label;
-    int64_t start_ns, last_ns;
-    double budget_s;
-    int max_trials;
-} ctune_progress;
 /* For ctune_engine_options.progress; false when a signal asked to stop. */
 bool ctune_progress_update(void *user, int n_trials, double best_ns, double original_ns);
 void ctune_progress_clear(ctune_progress *progress);

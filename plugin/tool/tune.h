@@ -5,8 +5,8 @@
 #ifndef CTUNE_PLUGIN_TOOL_TUNE_H
 #define CTUNE_PLUGIN_TOOL_TUNE_H
 
-#include "plugin/predict/predict.h"
-#include "plugin/tool/search.h"
+#include "plugin/session/search.h"
+#include "plugin/tool/tool.h"
 
 typedef struct ctune_tune_file {
     ctune_source source;
@@ -21,7 +21,8 @@ typedef struct ctune_tune_nest {
 } ctune_tune_nest;
 
 typedef struct ctune_tune {
-    ctune_search_shared shared;
+    const ctune_options *options;
+    ctune_session session;
     int n_files;
     ctune_tune_file *files;
     int n_nests, size_nests;

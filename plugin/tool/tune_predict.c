@@ -20,7 +20,7 @@ static ctune_status predict(ctune_ctx *ctx, const ctune_tune *t, const ctune_tun
         status = ctune_program_create(ctx, &sized.region, &program);
     }
     if (status == CTUNE_OK) {
-        status = ctune_predict_schedule(ctx, (void *)(uintptr_t)t->shared.global, source, program,
+        status = ctune_predict_schedule(ctx, (void *)(uintptr_t)t->session.global, source, program,
                                         schedule);
     }
     if (program != NULL) {
@@ -31,7 +31,7 @@ static ctune_status predict(ctune_ctx *ctx, const ctune_tune *t, const ctune_tun
 
 static void print(const ctune_tune *t, const ctune_source *source, const ctune_region *region,
                   const char *sizes, const char *schedule, double seconds) {
-    if (t->shared.options->json) {
+    if (t->options->json) {
         ctune_outcome outcome = {.file = source->file,
                                  .line = region->line,
                                  .region = region->name,

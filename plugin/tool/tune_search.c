@@ -26,7 +26,7 @@ typedef struct group {
 static ctune_status open_nest(ctune_ctx *ctx, ctune_tune *t, int i_nest, ctune_search **out) {
     const ctune_tune_nest *nest = &t->nests[i_nest];
     ctune_tune_file *file = &t->files[nest->i_file];
-    return ctune_search_open(ctx, &t->shared, &file->source, nest->region, nest->which,
+    return ctune_search_open(ctx, &t->session, &file->source, nest->region, nest->which,
                              file->history, out);
 }
 
@@ -136,7 +136,7 @@ static void take_turns(ctune_ctx *ctx, ctune_tune *t, group *g, double slice_s) 
 }
 
 static ctune_status run_group(ctune_ctx *ctx, ctune_tune *t, int first, int n) {
-    const ctune_options *o = t->shared.options;
+    const ctune_options *o = t->options;
     double each_s = o->budget_s > 0 ? o->budget_s : o->trials > 0 ? -1 : CTUNE_DEFAULT_BUDGET_S;
     group *g = calloc(1, sizeof *g);
     if (g == NULL) {
@@ -162,7 +162,7 @@ static ctune_status run_group(ctune_ctx *ctx, ctune_tune *t, int first, int n) {
 
 ctune_status ctune_tune_search(ctune_ctx *ctx, ctune_tune *t) {
     ctune_status status = CTUNE_OK;
-    t->shared.is_timed = t->n_nests == 1;
+    t->session.is_timed = t->n_nests == 1;
     if (t->n_nests == 1) {
         status = run_one(ctx, t, 0);
         if (status != CTUNE_OK) {

@@ -5,6 +5,7 @@
 #define CTUNE_PLUGIN_TRANSFORM_ENTRIES_H
 
 #include "plugin/source/source.h"
+#include "search/lock/lock.h"
 
 typedef enum ctune_entry_state {
     CTUNE_ENTRY_FRESH,

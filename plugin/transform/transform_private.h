@@ -8,6 +8,7 @@
 #include "plugin/transform/build_sink.h"
 #include "plugin/transform/transform.h"
 #include "plugin/transform/variants.h"
+#include "search/lock/lock.h"
 
 /* id, word in reports. What became of a region. */
 #define CTUNE_FATE_TABLE(X)                                                                        \

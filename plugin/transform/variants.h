@@ -5,6 +5,7 @@
 #define CTUNE_PLUGIN_TRANSFORM_VARIANTS_H
 
 #include "plugin/transform/entries.h"
+#include "search/lock/lock.h"
 
 enum { CTUNE_MAX_VARIANTS = 64 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct splitter {
-    ctune_build *b;
+    ctune_tree_builder *b;
     const ctune_tree *from;
     const ctune_veclist *vecs;
     int position[CTUNE_MAX_STMTS];
@@ -100,7 +100,7 @@ static int dim_for(splitter *sp, int dim) {
         sp->is_used[dim] = true;
         return dim;
     }
-    return ctune_build_dim(sp->b, sp->from->dims[dim].name);
+    return ctune_tree_builder_dim(sp->b, sp->from->dims[dim].name);
 }
 
 static void emit_component(splitter *sp, const ctune_tnode *loop, uint64_t component, int depth,
@@ -118,7 +118,7 @@ static void emit_component(splitter *sp, const ctune_tnode *loop, uint64_t compo
     for (int k = 0; k < loop->n_kids; k++) {
         split_node(sp, loop->kids[k], component, depth + 1, kids);
     }
-    ctune_tnodes_append(out, ctune_build_loop(sp->b, dim, kids));
+    ctune_tnodes_append(out, ctune_tree_builder_loop(sp->b, dim, kids));
 }
 
 static void split_loop(splitter *sp, const ctune_tnode *loop, uint64_t mask, int depth,
@@ -144,7 +144,7 @@ static void split_node(splitter *sp, const ctune_tnode *node, uint64_t mask, int
     if (node->kind == CTUNE_TNODE_LOOP) {
         split_loop(sp, node, mask, depth, out);
     } else if (node->kind == CTUNE_TNODE_STMT) {
-        ctune_tnodes_append(out, ctune_build_stmt(sp->b, node->stmt));
+        ctune_tnodes_append(out, ctune_tree_builder_stmt(sp->b, node->stmt));
     } else {
         for (int k = 0; k < node->n_kids; k++) {
             split_node(sp, node->kids[k], mask, depth, out);
@@ -154,8 +154,8 @@ static void split_node(splitter *sp, const ctune_tnode *node, uint64_t mask, int
 
 static ctune_status distribute(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
                                const ctune_veclist *vecs, ctune_tree **out) {
-    ctune_build b;
-    ctune_status status = ctune_build_init_from(ctx, &b, deps->region, tree);
+    ctune_tree_builder b;
+    ctune_status status = ctune_tree_builder_init_from(ctx, &b, deps->region, tree);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -163,13 +163,13 @@ static ctune_status distribute(ctune_ctx *ctx, const ctune_deps *deps, const ctu
     ctune_tree_positions(tree, sp.position);
     ctune_tnodes *kids = CTUNE_NEW(b.arena, ctune_tnodes);
     if (kids == NULL) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while distributing loops");
     }
     split_node(&sp, tree->root, ~(uint64_t)0, 0, kids);
-    ctune_build_rename(&b, tree);
+    ctune_tree_builder_rename(&b, tree);
     ctune_tree *result;
-    status = ctune_build_finish(ctx, &b, kids, &result);
+    status = ctune_tree_builder_finish(ctx, &b, kids, &result);
     return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
 }
 

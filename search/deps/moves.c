@@ -10,34 +10,34 @@
 
 /* Start from a copy of tree; kids receives the root's list. */
 static ctune_status begin(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
-                          ctune_build *b, ctune_tnodes **kids) {
-    ctune_status status = ctune_build_init_from(ctx, b, deps->region, tree);
+                          ctune_tree_builder *b, ctune_tnodes **kids) {
+    ctune_status status = ctune_tree_builder_init_from(ctx, b, deps->region, tree);
     if (status != CTUNE_OK) {
         return status;
     }
     *kids = CTUNE_NEW(b->arena, ctune_tnodes);
     if (*kids == NULL) {
-        ctune_build_clear(b);
+        ctune_tree_builder_clear(b);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while moving loops");
     }
     return CTUNE_OK;
 }
 
-static const ctune_tnode *copy_node(ctune_build *b, const ctune_tnode *node) {
+static const ctune_tnode *copy_node(ctune_tree_builder *b, const ctune_tnode *node) {
     if (node->kind == CTUNE_TNODE_STMT) {
-        return ctune_build_stmt(b, node->stmt);
+        return ctune_tree_builder_stmt(b, node->stmt);
     }
     ctune_tnodes *kids = CTUNE_NEW(b->arena, ctune_tnodes);
     for (int k = 0; kids != NULL && k < node->n_kids; k++) {
         ctune_tnodes_append(kids, copy_node(b, node->kids[k]));
     }
-    return kids != NULL ? ctune_build_loop(b, node->dim, kids) : NULL;
+    return kids != NULL ? ctune_tree_builder_loop(b, node->dim, kids) : NULL;
 }
 
 /* ---- fuse ------------------------------------------------------------------------------------ */
 
 typedef struct fusion {
-    ctune_build *b;
+    ctune_tree_builder *b;
     int s0, s1;
     int depth;
     const char *why; /* not NULL: not applicable */
@@ -48,7 +48,7 @@ static bool has_stmt(const ctune_tnode *node, int stmt) {
 }
 
 /* Put `dim` in place of loop `old` around all statements below node. */
-static void rename_dim(ctune_build *b, const ctune_tnode *node, int old, int dim) {
+static void rename_dim(ctune_tree_builder *b, const ctune_tnode *node, int old, int dim) {
     uint64_t mask = ctune_tnode_stmts(node);
     for (int s = 0; s < b->n_stmts; s++) {
         for (int d = 0; (mask >> s & 1) && d < b->stmts[s].n_dims; d++) {
@@ -85,7 +85,7 @@ static const ctune_tnode *merge_loops(fusion *f, const ctune_tnode *a, const ctu
     for (int k = is_deeper; k < b->n_kids; k++) {
         ctune_tnodes_append(kids, copy_node(f->b, b->kids[k]));
     }
-    return ctune_build_loop(f->b, a->dim, kids);
+    return ctune_tree_builder_loop(f->b, a->dim, kids);
 }
 
 static int find_kid(const ctune_tnode *node, int stmt) {
@@ -108,7 +108,7 @@ static void fuse_below(fusion *f, const ctune_tnode *node, ctune_tnodes *out) {
             ctune_tnodes *kids = CTUNE_NEW(f->b->arena, ctune_tnodes);
             if (kids != NULL) {
                 fuse_below(f, kid, kids);
-                ctune_tnodes_append(out, ctune_build_loop(f->b, kid->dim, kids));
+                ctune_tnodes_append(out, ctune_tree_builder_loop(f->b, kid->dim, kids));
             }
         } else if (k0 == k1 || k != k1) {
             ctune_tnodes_append(out, copy_node(f->b, kid));
@@ -123,7 +123,7 @@ ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree 
         return ctune_fail(ctx, CTUNE_EREFUSED,
                           "fuse: needs two statements and a depth of at least 1");
     }
-    ctune_build b;
+    ctune_tree_builder b;
     ctune_tnodes *kids;
     ctune_status status = begin(ctx, deps, tree, &b, &kids);
     if (status != CTUNE_OK) {
@@ -132,20 +132,20 @@ ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree 
     fusion f = {&b, s0, s1, depth, NULL};
     fuse_below(&f, tree->root, kids);
     if (f.why != NULL) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_EREFUSED, "fuse: %s", f.why);
     }
-    ctune_build_rename(&b, tree);
-    ctune_build_drop_dims(&b, kids);
+    ctune_tree_builder_rename(&b, tree);
+    ctune_tree_builder_drop_dims(&b, kids);
     ctune_tree *result;
-    status = ctune_build_finish(ctx, &b, kids, &result);
+    status = ctune_tree_builder_finish(ctx, &b, kids, &result);
     return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
 }
 
 /* ---- permute --------------------------------------------------------------------------------- */
 
 typedef struct permutation {
-    ctune_build *b;
+    ctune_tree_builder *b;
     int n;
     const int *order;
     bool is_done;
@@ -192,7 +192,7 @@ static const ctune_tnode *reorder_chain(permutation *p, const ctune_tnode *top) 
     }
     const ctune_tnode *node = NULL;
     for (int i = p->n - 1; kids != NULL && i >= 0; i--) {
-        node = ctune_build_loop(p->b, p->order[i], kids);
+        node = ctune_tree_builder_loop(p->b, p->order[i], kids);
         kids->n = 0;
         ctune_tnodes_append(kids, node);
     }
@@ -203,7 +203,7 @@ static const ctune_tnode *reorder_chain(permutation *p, const ctune_tnode *top) 
 
 static const ctune_tnode *permute_node(permutation *p, const ctune_tnode *node) {
     if (node->kind == CTUNE_TNODE_STMT) {
-        return ctune_build_stmt(p->b, node->stmt);
+        return ctune_tree_builder_stmt(p->b, node->stmt);
     }
     if (!p->is_done && p->why == NULL && is_in_order(p, node->dim)) {
         return reorder_chain(p, node);
@@ -212,7 +212,7 @@ static const ctune_tnode *permute_node(permutation *p, const ctune_tnode *node) 
     for (int k = 0; kids != NULL && k < node->n_kids; k++) {
         ctune_tnodes_append(kids, permute_node(p, node->kids[k]));
     }
-    return kids != NULL ? ctune_build_loop(p->b, node->dim, kids) : NULL;
+    return kids != NULL ? ctune_tree_builder_loop(p->b, node->dim, kids) : NULL;
 }
 
 static bool is_order_valid(const ctune_tree *tree, int n, const int *order) {
@@ -231,7 +231,7 @@ ctune_status ctune_tree_permute(ctune_ctx *ctx, ctune_deps *deps, const ctune_tr
     if (!is_order_valid(tree, n, order)) {
         return ctune_fail(ctx, CTUNE_EREFUSED, "reorder: needs different loops of the nest");
     }
-    ctune_build b;
+    ctune_tree_builder b;
     ctune_tnodes *kids;
     ctune_status status = begin(ctx, deps, tree, &b, &kids);
     if (status != CTUNE_OK) {
@@ -242,11 +242,11 @@ ctune_status ctune_tree_permute(ctune_ctx *ctx, ctune_deps *deps, const ctune_tr
         ctune_tnodes_append(kids, permute_node(&p, tree->root->kids[k]));
     }
     if (p.why != NULL || (!p.is_done && !ctune_arena_has_failed(b.arena))) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_EREFUSED, "reorder: %s",
                           p.why != NULL ? p.why : "no such loop");
     }
     ctune_tree *result;
-    status = ctune_build_finish(ctx, &b, kids, &result);
+    status = ctune_tree_builder_finish(ctx, &b, kids, &result);
     return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
 }

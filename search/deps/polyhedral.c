@@ -39,7 +39,7 @@ typedef struct rows {
 
 typedef struct converter {
     const ctune_deps *deps;
-    ctune_build *b;
+    ctune_tree_builder *b;
     rows *rows;      /* [n_stages]: around the statement so far */
     uint64_t placed; /* statements that stand in the result */
     const char *why; /* not NULL: refused */
@@ -191,11 +191,11 @@ static int name_dim(converter *c, const row *made, uint64_t mask) {
     }
     if (n_terms == 1 && axis >= 0 && ctune_aff_is_const(r->rest) && r->rest->c0 == 0) {
         const ctune_region *region = c->b->region;
-        return ctune_build_dim(c->b, region->axes[region->stages[s].axes[axis]].name);
+        return ctune_tree_builder_dim(c->b, region->axes[region->stages[s].axes[axis]].name);
     }
     char name[16];
     snprintf(name, sizeof name, "t%d", c->rows[s].n);
-    return ctune_build_dim(c->b, name);
+    return ctune_tree_builder_dim(c->b, name);
 }
 
 static void convert(converter *c, isl_schedule_node *node, int member, uint64_t mask,
@@ -241,7 +241,7 @@ static void convert_member(converter *c, isl_schedule_node *node, int member, co
     }
     convert(c, node, member + 1, mask, kids);
     pop_rows(c, mask);
-    ctune_tnodes_append(out, ctune_build_loop(c->b, dim, kids));
+    ctune_tnodes_append(out, ctune_tree_builder_loop(c->b, dim, kids));
 }
 
 static void convert_band(converter *c, isl_schedule_node *node, int member, uint64_t mask,
@@ -397,7 +397,7 @@ static void place_stmt(converter *c, int s, ctune_tnodes *out) {
     if (c->why == NULL) {
         place_cons(c, s, chosen);
         c->placed |= (uint64_t)1 << s;
-        ctune_tnodes_append(out, ctune_build_stmt(c->b, s));
+        ctune_tnodes_append(out, ctune_tree_builder_stmt(c->b, s));
     }
 }
 
@@ -467,8 +467,8 @@ static void convert(converter *c, isl_schedule_node *node, int member, uint64_t 
 
 static ctune_status convert_schedule(ctune_ctx *ctx, const ctune_deps *deps, isl_schedule *schedule,
                                      ctune_tree **out) {
-    ctune_build b;
-    ctune_status status = ctune_build_init(ctx, &b, deps->region);
+    ctune_tree_builder b;
+    ctune_status status = ctune_tree_builder_init(ctx, &b, deps->region);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -477,7 +477,7 @@ static ctune_status convert_schedule(ctune_ctx *ctx, const ctune_deps *deps, isl
     c.rows = CTUNE_NEW_ARRAY(b.arena, rows, CTUNE_MAX_STMTS);
     ctune_tnodes *kids = CTUNE_NEW(b.arena, ctune_tnodes);
     if (c.rows == NULL || kids == NULL) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for a polyhedral schedule");
     }
     uint64_t all = ((uint64_t)1 << n_stages) - 1;
@@ -486,17 +486,17 @@ static ctune_status convert_schedule(ctune_ctx *ctx, const ctune_deps *deps, isl
     convert(&c, root, 0, all, kids);
     isl_schedule_node_free(root);
     if (ctune_arena_has_failed(b.arena)) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for a polyhedral schedule");
     }
     if (c.why == NULL && c.placed != all) {
         c.why = "a statement never runs";
     }
     if (c.why != NULL) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_EREFUSED, "polyhedral: %s", c.why);
     }
-    return ctune_build_finish(ctx, &b, kids, out);
+    return ctune_tree_builder_finish(ctx, &b, kids, out);
 }
 
 ctune_status ctune_tree_polyhedral(ctune_ctx *ctx, ctune_deps *deps, ctune_poly_mode mode,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct splitter {
-    ctune_build *b;
+    ctune_tree_builder *b;
     int dim; /* the loop to split */
     const ctune_aff *cond, *not_cond;
     uint64_t stmts;               /* below it */
@@ -23,7 +23,7 @@ typedef struct splitter {
     const char *why;
 } splitter;
 
-static bool is_name_taken(const ctune_build *b, const char *name) {
+static bool is_name_taken(const ctune_tree_builder *b, const char *name) {
     for (int s = 0; s < b->region->n_stages; s++) {
         if (strcmp(b->region->stages[s].name, name) == 0) {
             return true;
@@ -37,7 +37,7 @@ static bool is_name_taken(const ctune_build *b, const char *name) {
     return false;
 }
 
-static const char *new_name(ctune_build *b, int stage) {
+static const char *new_name(ctune_tree_builder *b, int stage) {
     for (int k = 2;; k++) {
         char *name = ctune_arena_printf(b->arena, "%.17s_%d", b->region->stages[stage].name, k);
         if (name == NULL || !is_name_taken(b, name)) {
@@ -60,7 +60,7 @@ static bool has_dims(const ctune_stmt *stmt, const ctune_aff *cond) {
     return true;
 }
 
-static void add_con(ctune_build *b, ctune_stmt *stmt, const ctune_aff *con) {
+static void add_con(ctune_tree_builder *b, ctune_stmt *stmt, const ctune_aff *con) {
     const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, stmt->n_cons + 2);
     for (int c = 0; cons != NULL && c < stmt->n_cons; c++) {
         cons[c] = stmt->cons[c];
@@ -74,7 +74,7 @@ static void add_con(ctune_build *b, ctune_stmt *stmt, const ctune_aff *con) {
 
 static int second_dim(splitter *sp, int dim) {
     if (sp->new_dim[dim] < 0) {
-        sp->new_dim[dim] = ctune_build_dim(sp->b, sp->b->dims[dim].name);
+        sp->new_dim[dim] = ctune_tree_builder_dim(sp->b, sp->b->dims[dim].name);
         sp->dim_to[dim] = ctune_aff_term(sp->b->arena, CTUNE_TERM_AXIS,
                                          sp->new_dim[dim] < 0 ? 0 : sp->new_dim[dim], 1);
     }
@@ -83,7 +83,7 @@ static int second_dim(splitter *sp, int dim) {
 
 /* The second piece of statement s, over the copied loops. */
 static void copy_stmt(splitter *sp, int s) {
-    ctune_build *b = sp->b;
+    ctune_tree_builder *b = sp->b;
     if (b->n_stmts == CTUNE_MAX_STMTS) {
         b->too_large = true;
         return;
@@ -107,14 +107,14 @@ static void copy_stmt(splitter *sp, int s) {
 
 static const ctune_tnode *copy_node(const splitter *sp, const ctune_tnode *node, bool is_second) {
     if (node->kind == CTUNE_TNODE_STMT) {
-        return ctune_build_stmt(sp->b, is_second ? sp->stmt_to[node->stmt] : node->stmt);
+        return ctune_tree_builder_stmt(sp->b, is_second ? sp->stmt_to[node->stmt] : node->stmt);
     }
     ctune_tnodes *kids = CTUNE_NEW(sp->b->arena, ctune_tnodes);
     for (int k = 0; kids != NULL && k < node->n_kids; k++) {
         ctune_tnodes_append(kids, copy_node(sp, node->kids[k], is_second));
     }
     int dim = is_second && node->kind == CTUNE_TNODE_LOOP ? sp->new_dim[node->dim] : node->dim;
-    return kids != NULL ? ctune_build_loop(sp->b, dim, kids) : NULL;
+    return kids != NULL ? ctune_tree_builder_loop(sp->b, dim, kids) : NULL;
 }
 
 static void split_loop(splitter *sp, const ctune_tnode *loop, ctune_tnodes *out) {
@@ -144,12 +144,12 @@ static void split_below(splitter *sp, const ctune_tnode *node, ctune_tnodes *out
         if (kid->kind == CTUNE_TNODE_LOOP && kid->dim == sp->dim) {
             split_loop(sp, kid, out);
         } else if (kid->kind == CTUNE_TNODE_STMT) {
-            ctune_tnodes_append(out, ctune_build_stmt(sp->b, kid->stmt));
+            ctune_tnodes_append(out, ctune_tree_builder_stmt(sp->b, kid->stmt));
         } else {
             ctune_tnodes *kids = CTUNE_NEW(sp->b->arena, ctune_tnodes);
             if (kids != NULL) {
                 split_below(sp, kid, kids);
-                ctune_tnodes_append(out, ctune_build_loop(sp->b, kid->dim, kids));
+                ctune_tnodes_append(out, ctune_tree_builder_loop(sp->b, kid->dim, kids));
             }
         }
     }
@@ -217,8 +217,8 @@ static ctune_status finish(ctune_ctx *ctx, ctune_deps *deps, const splitter *sp,
 ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree,
                                      int dim, const ctune_aff *cond, ctune_tree **out) {
     *out = NULL;
-    ctune_build b;
-    ctune_status status = ctune_build_init_from(ctx, &b, deps->region, tree);
+    ctune_tree_builder b;
+    ctune_status status = ctune_tree_builder_init_from(ctx, &b, deps->region, tree);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -228,7 +228,7 @@ ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps, const ctu
     sp.cond = ctune_aff_copy(b.arena, cond);
     sp.not_cond = ctune_aff_add_const(b.arena, ctune_aff_scale(b.arena, cond, -1), -1);
     if (kids == NULL || sp.dim_to == NULL || sp.cond == NULL || sp.not_cond == NULL) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while splitting a domain");
     }
     for (int d = 0; d < CTUNE_MAX_DIMS; d++) {
@@ -238,11 +238,11 @@ ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps, const ctu
     int n_before = b.n_stmts;
     split_below(&sp, tree->root, kids);
     if (sp.why != NULL || !sp.is_done) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_EREFUSED, "split_domain: %s",
                           sp.why != NULL ? sp.why : "no such loop");
     }
     ctune_tree *result;
-    status = ctune_build_finish(ctx, &b, kids, &result);
+    status = ctune_tree_builder_finish(ctx, &b, kids, &result);
     return status == CTUNE_OK ? finish(ctx, deps, &sp, n_before, result, out) : status;
 }

@@ -97,16 +97,10 @@ static isl_aff *convert_over_axes(const view *v, const ctune_aff *num) {
     isl_aff *sum = isl_aff_zero_on_domain_space(isl_space_copy(v->space));
     for (int t = 0; t < num->n_terms; t++) {
         const ctune_term *term = &num->terms[t];
-        isl_aff *part = NULL;
-        if (term->kind != CTUNE_TERM_AXIS) {
-            ctune_aff single = {0, 1, &(ctune_term){term->kind, term->id, 1}};
-            part = convert(v, &single);
-        }
-        for (int d = 0; d < v->stage->n_axes && term->kind == CTUNE_TERM_AXIS; d++) {
-            if (v->stage->axes[d] == term->id) {
-                part = convert(v, v->stmt->iter[d]);
-            }
-        }
+        ctune_aff single = {0, 1, &(ctune_term){term->kind, term->id, 1}};
+        const ctune_aff *over_dims =
+            term->kind == CTUNE_TERM_AXIS ? ctune_stmt_axis(v->region, v->stmt, term->id) : &single;
+        isl_aff *part = over_dims != NULL ? convert(v, over_dims) : NULL;
         sum = isl_aff_add(sum, isl_aff_scale_val(part, val(v, term->coef)));
     }
     return isl_aff_add_constant_val(sum, val(v, num->c0));

@@ -12,7 +12,7 @@
  * ----------------------------------------------------------------------------------------- */
 
 typedef struct source {
-    ctune_build *b;
+    ctune_tree_builder *b;
     const ctune_aff **axis_value; /* [n_axes]: the dim of each axis as an aff */
     int depth;
     int open[CTUNE_MAX_DEPTH]; /* dims around the current node */
@@ -27,7 +27,7 @@ static bool has_stage(const ctune_node *node) {
 }
 
 static void add_stmt(source *s, int stage) {
-    ctune_build *b = s->b;
+    ctune_tree_builder *b = s->b;
     const ctune_stage *from = &b->region->stages[stage];
     if (b->n_stmts <= stage) {
         b->n_stmts = stage + 1;
@@ -46,8 +46,8 @@ static void add_stmt(source *s, int stage) {
 static void visit(source *s, const ctune_node *node, ctune_tnodes *out);
 
 static void visit_loop(source *s, const ctune_node *node, ctune_tnodes *out) {
-    ctune_build *b = s->b;
-    int dim = ctune_build_dim(b, b->region->axes[node->axis].name);
+    ctune_tree_builder *b = s->b;
+    int dim = ctune_tree_builder_dim(b, b->region->axes[node->axis].name);
     ctune_tnodes *kids = CTUNE_NEW(b->arena, ctune_tnodes);
     if (dim < 0 || kids == NULL || s->depth == CTUNE_MAX_DEPTH) {
         b->too_large = true;
@@ -59,7 +59,7 @@ static void visit_loop(source *s, const ctune_node *node, ctune_tnodes *out) {
         visit(s, node->kids[k], kids);
     }
     s->depth--;
-    ctune_tnodes_append(out, ctune_build_loop(b, dim, kids));
+    ctune_tnodes_append(out, ctune_tree_builder_loop(b, dim, kids));
 }
 
 static void visit(source *s, const ctune_node *node, ctune_tnodes *out) {
@@ -68,7 +68,7 @@ static void visit(source *s, const ctune_node *node, ctune_tnodes *out) {
     }
     if (node->kind == CTUNE_NODE_STAGE) {
         add_stmt(s, node->stage);
-        ctune_tnodes_append(out, ctune_build_stmt(s->b, node->stage));
+        ctune_tnodes_append(out, ctune_tree_builder_stmt(s->b, node->stage));
     } else if (node->kind == CTUNE_NODE_LOOP) {
         visit_loop(s, node, out);
     } else {
@@ -80,8 +80,8 @@ static void visit(source *s, const ctune_node *node, ctune_tnodes *out) {
 
 ctune_status ctune_tree_from_source(ctune_ctx *ctx, const ctune_region *region, ctune_tree **out) {
     *out = NULL;
-    ctune_build b;
-    ctune_status status = ctune_build_init(ctx, &b, region);
+    ctune_tree_builder b;
+    ctune_status status = ctune_tree_builder_init(ctx, &b, region);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -94,10 +94,10 @@ ctune_status ctune_tree_from_source(ctune_ctx *ctx, const ctune_region *region, 
         visit(&s, region->root, kids);
     }
     if (kids == NULL) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while building a loop tree");
     }
-    return ctune_build_finish(ctx, &b, kids, out);
+    return ctune_tree_builder_finish(ctx, &b, kids, out);
 }
 
 void ctune_tree_destroy(ctune_tree *tree) {

@@ -68,6 +68,23 @@ void ctune_tree_print(const ctune_region *region, const ctune_tree *tree, ctune_
 const char *ctune_stmt_name(const ctune_region *region, const ctune_tree *tree, int stmt);
 int ctune_stmt_find(const ctune_region *region, const ctune_tree *tree,
                     const char *name); /* or -1 */
+/* ---- a stage's axes in terms of the dims around a statement (stmt.c) ---- */
+/* Value of a region's axis; NULL: not one of the statement's stage. */
+const ctune_aff *ctune_stmt_axis(const ctune_region *region, const ctune_stmt *stmt, int axis);
+/* A form over the axes, over dims; divs stay, see ctune_stmt. NULL: an axis of another stage, or no
+ * memory. */
+const ctune_aff *ctune_stmt_over_dims(ctune_arena *arena, const ctune_region *region,
+                                      const ctune_stmt *stmt, const ctune_aff *aff);
+/* Coefficient of a dim in a form over the axes; divs do not count. */
+int64_t ctune_stmt_coef(const ctune_region *region, const ctune_stmt *stmt, const ctune_aff *aff,
+                        int dim);
+/* Does an axis that stands in the form move with the dim? True also where axes cancel out. */
+bool ctune_stmt_moves(const ctune_region *region, const ctune_stmt *stmt, const ctune_aff *aff,
+                      int dim);
+/* The same for axes given as bits: d is the stage's d-th. */
+bool ctune_stmt_axes_move(const ctune_region *region, const ctune_stmt *stmt, uint32_t axes,
+                          int dim);
+
 /* Same loops, dims, maps? (used to drop duplicate structures) */
 bool ctune_tree_is_equal(const ctune_tree *a, const ctune_tree *b);
 /* Sizes at which dims[].extent is estimated: [n_params]. Builders call it with the representative

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static ctune_status fail_memory(ctune_ctx *ctx, ctune_build *b) {
-    ctune_build_clear(b);
+static ctune_status fail_memory(ctune_ctx *ctx, ctune_tree_builder *b) {
+    ctune_tree_builder_clear(b);
     return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while building a loop tree");
 }
 
-ctune_status ctune_build_init(ctune_ctx *ctx, ctune_build *b, const ctune_region *region) {
+ctune_status ctune_tree_builder_init(ctune_ctx *ctx, ctune_tree_builder *b,
+                                     const ctune_region *region) {
     memset(b, 0, sizeof *b);
     b->region = region;
     b->arena = ctune_arena_create(ctx);
@@ -22,7 +23,7 @@ const ctune_aff *ctune_aff_copy(ctune_arena *a, const ctune_aff *aff) {
     return ctune_aff_add_const(a, aff, 0);
 }
 
-static void copy_stmt(ctune_build *b, const ctune_stmt *from, ctune_stmt *to) {
+static void copy_stmt(ctune_tree_builder *b, const ctune_stmt *from, ctune_stmt *to) {
     *to = *from;
     to->name = from->name == NULL ? NULL : ctune_arena_strdup(b->arena, from->name);
     int n_axes = b->region->stages[from->stage].n_axes;
@@ -36,9 +37,9 @@ static void copy_stmt(ctune_build *b, const ctune_stmt *from, ctune_stmt *to) {
     to->cons = cons;
 }
 
-ctune_status ctune_build_init_from(ctune_ctx *ctx, ctune_build *b, const ctune_region *region,
-                                   const ctune_tree *from) {
-    ctune_status status = ctune_build_init(ctx, b, region);
+ctune_status ctune_tree_builder_init_from(ctune_ctx *ctx, ctune_tree_builder *b,
+                                          const ctune_region *region, const ctune_tree *from) {
+    ctune_status status = ctune_tree_builder_init(ctx, b, region);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -52,13 +53,13 @@ ctune_status ctune_build_init_from(ctune_ctx *ctx, ctune_build *b, const ctune_r
     return ctune_arena_has_failed(b->arena) ? fail_memory(ctx, b) : CTUNE_OK;
 }
 
-void ctune_build_clear(ctune_build *b) {
+void ctune_tree_builder_clear(ctune_tree_builder *b) {
     ctune_arena_destroy(b->arena);
     memset(b, 0, sizeof *b);
 }
 
 /* Does every aff that the statements need exist? NULL stands for memory or overflow. */
-static bool are_stmts_whole(const ctune_build *b) {
+static bool are_stmts_whole(const ctune_tree_builder *b) {
     for (int i = 0; i < b->n_stmts; i++) {
         const ctune_stmt *s = &b->stmts[i];
         for (int d = 0; d < b->region->stages[s->stage].n_axes; d++) {
@@ -75,21 +76,21 @@ static bool are_stmts_whole(const ctune_build *b) {
     return true;
 }
 
-ctune_status ctune_build_finish(ctune_ctx *ctx, ctune_build *b, const ctune_tnodes *kids,
-                                ctune_tree **out) {
+ctune_status ctune_tree_builder_finish(ctune_ctx *ctx, ctune_tree_builder *b,
+                                       const ctune_tnodes *kids, ctune_tree **out) {
     if (b->too_large) {
-        ctune_build_clear(b);
+        ctune_tree_builder_clear(b);
         return ctune_fail(ctx, CTUNE_EREFUSED, "more than %d loops or %d statements",
                           CTUNE_MAX_DIMS, CTUNE_MAX_STMTS);
     }
     ctune_tree *tree = CTUNE_NEW(b->arena, ctune_tree);
-    const ctune_tnode *root = ctune_build_loop(b, -1, kids);
+    const ctune_tnode *root = ctune_tree_builder_loop(b, -1, kids);
     int64_t *sizes = CTUNE_NEW_ARRAY(b->arena, int64_t, b->region->n_params + 1);
     if (ctune_arena_has_failed(b->arena)) {
         return fail_memory(ctx, b);
     }
     if (!are_stmts_whole(b)) {
-        ctune_build_clear(b);
+        ctune_tree_builder_clear(b);
         return ctune_fail(ctx, CTUNE_EREFUSED, "loop bounds overflow 64 bits");
     }
     ctune_tnode *seq = CTUNE_NEW(b->arena, ctune_tnode);
@@ -111,7 +112,7 @@ ctune_status ctune_build_finish(ctune_ctx *ctx, ctune_build *b, const ctune_tnod
     return CTUNE_OK;
 }
 
-static bool is_name_taken(const ctune_build *b, const char *name) {
+static bool is_name_taken(const ctune_tree_builder *b, const char *name) {
     for (int i = 0; i < b->n_dims; i++) {
         if (strcmp(b->dims[i].name, name) == 0) {
             return true;
@@ -135,7 +136,7 @@ static int stem_length(const char *name) {
     return n > 12 ? 12 : (int)n;
 }
 
-int ctune_build_dim(ctune_build *b, const char *name) {
+int ctune_tree_builder_dim(ctune_tree_builder *b, const char *name) {
     if (b->n_dims == CTUNE_MAX_DIMS) {
         b->too_large = true;
         return -1;
@@ -150,7 +151,8 @@ int ctune_build_dim(ctune_build *b, const char *name) {
     return b->n_dims++;
 }
 
-const ctune_tnode *ctune_build_loop(ctune_build *b, int dim, const ctune_tnodes *kids) {
+const ctune_tnode *ctune_tree_builder_loop(ctune_tree_builder *b, int dim,
+                                           const ctune_tnodes *kids) {
     ctune_tnode *node = CTUNE_NEW(b->arena, ctune_tnode);
     const ctune_tnode **list = CTUNE_NEW_ARRAY(b->arena, const ctune_tnode *, kids->n + 1);
     if (node == NULL || list == NULL) {
@@ -161,7 +163,7 @@ const ctune_tnode *ctune_build_loop(ctune_build *b, int dim, const ctune_tnodes 
     return node;
 }
 
-const ctune_tnode *ctune_build_stmt(ctune_build *b, int stmt) {
+const ctune_tnode *ctune_tree_builder_stmt(ctune_tree_builder *b, int stmt) {
     ctune_tnode *node = CTUNE_NEW(b->arena, ctune_tnode);
     if (node != NULL) {
         *node = (ctune_tnode){CTUNE_TNODE_STMT, -1, stmt, 0, NULL};
@@ -199,7 +201,7 @@ const ctune_aff *const *ctune_affs_map(ctune_arena *a, int n, const ctune_aff *c
     return out;
 }
 
-void ctune_build_rename(ctune_build *b, const ctune_tree *from) {
+void ctune_tree_builder_rename(ctune_tree_builder *b, const ctune_tree *from) {
     const ctune_aff **map = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, CTUNE_MAX_DIMS);
     for (int s = 0; map != NULL && s < b->n_stmts; s++) {
         const ctune_stmt *old = &from->stmts[s];
@@ -214,7 +216,7 @@ void ctune_build_rename(ctune_build *b, const ctune_tree *from) {
     }
 }
 
-static const ctune_tnode *renumber_node(ctune_build *b, const ctune_tnode *node,
+static const ctune_tnode *renumber_node(ctune_tree_builder *b, const ctune_tnode *node,
                                         const int *number) {
     if (node->kind == CTUNE_TNODE_STMT) {
         return node;
@@ -223,11 +225,11 @@ static const ctune_tnode *renumber_node(ctune_build *b, const ctune_tnode *node,
     for (int k = 0; kids != NULL && k < node->n_kids; k++) {
         ctune_tnodes_append(kids, renumber_node(b, node->kids[k], number));
     }
-    return kids != NULL ? ctune_build_loop(b, number[node->dim], kids) : NULL;
+    return kids != NULL ? ctune_tree_builder_loop(b, number[node->dim], kids) : NULL;
 }
 
 /* Keep the used dims in their order; number[old] = new. */
-static void pack_dims(ctune_build *b, int *number) {
+static void pack_dims(ctune_tree_builder *b, int *number) {
     bool is_used[CTUNE_MAX_DIMS] = {false};
     for (int s = 0; s < b->n_stmts; s++) {
         for (int d = 0; d < b->stmts[s].n_dims; d++) {
@@ -244,7 +246,7 @@ static void pack_dims(ctune_build *b, int *number) {
     b->n_dims = n;
 }
 
-void ctune_build_drop_dims(ctune_build *b, ctune_tnodes *kids) {
+void ctune_tree_builder_drop_dims(ctune_tree_builder *b, ctune_tnodes *kids) {
     int number[CTUNE_MAX_DIMS];
     int n_old = b->n_dims;
     const ctune_aff **map = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, CTUNE_MAX_DIMS);

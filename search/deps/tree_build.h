@@ -1,7 +1,8 @@
 /*
  * What the files that make trees share: a tree under construction, names of dims, affine maps.
  *
- * Private to search/deps. A builder owns its arena until ctune_build_finish hands it to the tree.
+ * Private to search/deps. A builder owns its arena until ctune_tree_builder_finish hands it to the
+ * tree.
  */
 #ifndef CTUNE_SEARCH_DEPS_TREE_BUILD_H
 #define CTUNE_SEARCH_DEPS_TREE_BUILD_H
@@ -16,7 +17,7 @@ typedef struct ctune_tnodes {
     const ctune_tnode *node[CTUNE_MAX_NODES];
 } ctune_tnodes;
 
-typedef struct ctune_build {
+typedef struct ctune_tree_builder {
     const ctune_region *region; /* borrowed */
     const ctune_tree *reserved; /* names of its dims are not given to new dims; NULL = none */
     ctune_arena *arena;
@@ -25,32 +26,33 @@ typedef struct ctune_build {
     int n_stmts;
     ctune_stmt *stmts; /* [CTUNE_MAX_STMTS] */
     bool too_large;    /* a limit of tree.h was hit */
-} ctune_build;
+} ctune_tree_builder;
 
-/* ENOMEM. Always followed by ctune_build_finish or ctune_build_clear. */
-CTUNE_MUST_USE ctune_status ctune_build_init(ctune_ctx *ctx, ctune_build *b,
-                                             const ctune_region *region);
+/* ENOMEM. Always followed by ctune_tree_builder_finish or ctune_tree_builder_clear. */
+CTUNE_MUST_USE ctune_status ctune_tree_builder_init(ctune_ctx *ctx, ctune_tree_builder *b,
+                                                    const ctune_region *region);
 /* The same, starting with the dims and statements of `from` (whose arena the affs go on living in:
  * they are copied). */
-CTUNE_MUST_USE ctune_status ctune_build_init_from(ctune_ctx *ctx, ctune_build *b,
-                                                  const ctune_region *region,
-                                                  const ctune_tree *from);
-void ctune_build_clear(ctune_build *b);
+CTUNE_MUST_USE ctune_status ctune_tree_builder_init_from(ctune_ctx *ctx, ctune_tree_builder *b,
+                                                         const ctune_region *region,
+                                                         const ctune_tree *from);
+void ctune_tree_builder_clear(ctune_tree_builder *b);
 /* Restate each statement's affs of `from` over the dims that are now around it (same positions). */
-void ctune_build_rename(ctune_build *b, const ctune_tree *from);
+void ctune_tree_builder_rename(ctune_tree_builder *b, const ctune_tree *from);
 /* Renumber the dims: those around no statement go. */
-void ctune_build_drop_dims(ctune_build *b, ctune_tnodes *kids);
+void ctune_tree_builder_drop_dims(ctune_tree_builder *b, ctune_tnodes *kids);
 /* Root over `kids`, extents estimated, *out takes the arena. On failure the builder is cleared.
  * ENOMEM, EREFUSED. */
-CTUNE_MUST_USE ctune_status ctune_build_finish(ctune_ctx *ctx, ctune_build *b,
-                                               const ctune_tnodes *kids, ctune_tree **out);
+CTUNE_MUST_USE ctune_status ctune_tree_builder_finish(ctune_ctx *ctx, ctune_tree_builder *b,
+                                                      const ctune_tnodes *kids, ctune_tree **out);
 
 /* A new dim called `name`, or its stem with _2, _3, ... when that is taken. -1 (too_large) when
  * there is no room. */
-int ctune_build_dim(ctune_build *b, const char *name);
+int ctune_tree_builder_dim(ctune_tree_builder *b, const char *name);
 /* Nodes in the arena; NULL when memory is out. */
-const ctune_tnode *ctune_build_loop(ctune_build *b, int dim, const ctune_tnodes *kids);
-const ctune_tnode *ctune_build_stmt(ctune_build *b, int stmt);
+const ctune_tnode *ctune_tree_builder_loop(ctune_tree_builder *b, int dim,
+                                           const ctune_tnodes *kids);
+const ctune_tnode *ctune_tree_builder_stmt(ctune_tree_builder *b, int stmt);
 /* Append; NULL nodes are dropped (the arena remembers the failure). */
 void ctune_tnodes_append(ctune_tnodes *list, const ctune_tnode *node);
 

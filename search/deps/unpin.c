@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct move {
-    ctune_build *b;
+    ctune_tree_builder *b;
     int stmt;
     int dim;     /* the loop to leave */
     int n_inner; /* loops inside it that the statement takes along, as copies */
@@ -52,14 +52,14 @@ static void drop_pins(ctune_stmt *stmt, int dim, ctune_arena *arena) {
 
 /* Take the statement out of dim position p, with copies of the loops inside. */
 static void leave_loop(move *m, int p) {
-    ctune_build *b = m->b;
+    ctune_tree_builder *b = m->b;
     ctune_stmt *stmt = &b->stmts[m->stmt];
     const ctune_aff **map = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, CTUNE_MAX_DIMS);
     m->dim = stmt->dims[p];
     m->n_inner = stmt->n_dims - p - 1;
     drop_pins(stmt, m->dim, b->arena);
     for (int q = 0; map != NULL && q < stmt->n_dims; q++) {
-        int dim = stmt->dims[q], to = q > p ? ctune_build_dim(b, b->dims[dim].name) : dim;
+        int dim = stmt->dims[q], to = q > p ? ctune_tree_builder_dim(b, b->dims[dim].name) : dim;
         map[dim] = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, to, 1);
         if (q > p) {
             m->inner[q - p - 1] = to;
@@ -75,21 +75,22 @@ static void leave_loop(move *m, int p) {
 
 /* The statement in its copied loops. */
 static const ctune_tnode *moved_node(const move *m) {
-    const ctune_tnode *node = ctune_build_stmt(m->b, m->stmt);
+    const ctune_tnode *node = ctune_tree_builder_stmt(m->b, m->stmt);
     for (int q = m->n_inner - 1; q >= 0; q--) {
         ctune_tnodes *one = CTUNE_NEW(m->b->arena, ctune_tnodes);
         if (one == NULL) {
             return NULL;
         }
         ctune_tnodes_append(one, node);
-        node = ctune_build_loop(m->b, m->inner[q], one);
+        node = ctune_tree_builder_loop(m->b, m->inner[q], one);
     }
     return node;
 }
 
 static void copy_moved(const move *m, const ctune_tnode *node, ctune_tnodes *out) {
     if (node->kind == CTUNE_TNODE_STMT) {
-        ctune_tnodes_append(out, node->stmt != m->stmt ? ctune_build_stmt(m->b, node->stmt) : NULL);
+        ctune_tnodes_append(out, node->stmt != m->stmt ? ctune_tree_builder_stmt(m->b, node->stmt)
+                                                       : NULL);
         return;
     }
     bool is_place = node->dim == m->dim;
@@ -101,7 +102,7 @@ static void copy_moved(const move *m, const ctune_tnode *node, ctune_tnodes *out
         ctune_tnodes_append(out, moved_node(m));
     }
     if (kids != NULL && kids->n > 0) {
-        ctune_tnodes_append(out, ctune_build_loop(m->b, node->dim, kids));
+        ctune_tnodes_append(out, ctune_tree_builder_loop(m->b, node->dim, kids));
     }
     if (is_place && m->is_after) {
         ctune_tnodes_append(out, moved_node(m));
@@ -111,14 +112,14 @@ static void copy_moved(const move *m, const ctune_tnode *node, ctune_tnodes *out
 /* *out: the tree after the move out of dim position p, NULL when it is not legal. */
 static ctune_status try_move(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
                              int stmt, int p, bool is_after, ctune_tree **out) {
-    ctune_build b;
-    ctune_status status = ctune_build_init_from(ctx, &b, deps->region, tree);
+    ctune_tree_builder b;
+    ctune_status status = ctune_tree_builder_init_from(ctx, &b, deps->region, tree);
     if (status != CTUNE_OK) {
         return status;
     }
     ctune_tnodes *kids = CTUNE_NEW(b.arena, ctune_tnodes);
     if (kids == NULL) {
-        ctune_build_clear(&b);
+        ctune_tree_builder_clear(&b);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while moving a statement");
     }
     move m = {.b = &b, .stmt = stmt, .is_after = is_after};
@@ -126,9 +127,9 @@ static ctune_status try_move(ctune_ctx *ctx, const ctune_deps *deps, const ctune
     for (int k = 0; k < tree->root->n_kids; k++) {
         copy_moved(&m, tree->root->kids[k], kids);
     }
-    ctune_build_drop_dims(&b, kids);
+    ctune_tree_builder_drop_dims(&b, kids);
     ctune_tree *result;
-    status = ctune_build_finish(ctx, &b, kids, &result);
+    status = ctune_tree_builder_finish(ctx, &b, kids, &result);
     if (status == CTUNE_OK) {
         status = ctune_tree_accept(ctx, deps, result, out);
     }

@@ -18,7 +18,7 @@ static void join(ctune_emitter *e) {
 
 /* Smallest or largest value of a bound list: max of lowers, min of uppers. */
 static const ctune_aff *limit_of(ctune_loops *l, const ctune_bounds *b, bool upper) {
-    const ctune_bound *bound = upper ? b->upper : b->lower;
+    const ctune_bound_row *bound = upper ? b->upper : b->lower;
     const ctune_aff *all = NULL;
     for (int i = 0; i < (upper ? b->n_upper : b->n_lower); i++) {
         const ctune_aff *aff = ctune_loops_import(l, bound[i].aff, NULL);

@@ -21,7 +21,7 @@ static void begin_line(ctune_emitter *e) {
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 static void print_pragma(ctune_emitter *e, const ctune_lnode *node) {
-    if (node->ann == CTUNE_LANN_PARALLEL && e->options->openmp) {
+    if (node->ann == CTUNE_LANN_PARALLEL && e->options->target->openmp) {
         const char *schedule = node->is_dynamic ? " schedule(dynamic)" : "";
         if (node->collapse > 1) {
             ctune_text_line(e->out, "_Pragma(\"omp parallel for collapse(%d)%s\")", node->collapse,
@@ -48,7 +48,7 @@ static void print_counters(ctune_emitter *e, const ctune_lnode *node) {
 
 static void print_loop(ctune_emitter *e, const ctune_lnode *node, int n_collapsed) {
     const char *name = e->loops->var[node->var].name;
-    bool is_c90 = e->options->is_c90;
+    bool is_c90 = e->options->target->is_c90;
     begin_line(e);
     ctune_text_printf(e->out, "for (%s%s = ", is_c90 ? "" : "long ", name);
     emit_index(e, node->lo, CTUNE_LEVEL_ANY);
@@ -70,15 +70,15 @@ static void print_loop(ctune_emitter *e, const ctune_lnode *node, int n_collapse
 }
 
 static void print_for(ctune_emitter *e, const ctune_lnode *node) {
-    bool is_parallel = node->ann == CTUNE_LANN_PARALLEL && e->options->openmp;
-    if (e->options->is_c90) {
+    bool is_parallel = node->ann == CTUNE_LANN_PARALLEL && e->options->target->openmp;
+    if (e->options->target->is_c90) {
         ctune_text_line(e->out, "{");
         e->out->indent++;
         print_counters(e, node);
     }
     print_pragma(e, node);
-    print_loop(e, node, is_parallel || e->options->is_c90 ? node->collapse : 1);
-    if (e->options->is_c90) {
+    print_loop(e, node, is_parallel || e->options->target->is_c90 ? node->collapse : 1);
+    if (e->options->target->is_c90) {
         e->out->indent--;
         ctune_text_line(e->out, "}");
     }
@@ -167,7 +167,7 @@ static void print_set(ctune_emitter *e, const ctune_lnode *node) {
 /* "const float x", or x alone where it was declared at the head. */
 static void begin_definition(ctune_emitter *e, const char *type, const char *name, bool is_const) {
     begin_line(e);
-    if (e->options->is_c90) {
+    if (e->options->target->is_c90) {
         ctune_text_append(e->out, name);
     } else {
         ctune_text_printf(e->out, "%s%s %s", is_const ? "const " : "", type, name);
@@ -176,7 +176,7 @@ static void begin_definition(ctune_emitter *e, const char *type, const char *nam
 
 static void print_def(ctune_emitter *e, const ctune_lnode *node) {
     const ctune_lvar *var = &e->loops->var[node->var];
-    if (node->value == NULL && e->options->is_c90) {
+    if (node->value == NULL && e->options->target->is_c90) {
         return;
     }
     begin_definition(e, emit_type(e, var->type, var->lanes), var->name,
@@ -212,7 +212,7 @@ static void print_array(ctune_emitter *e, const ctune_lbuffer *b) {
         emit_index(e, b->extent[d], CTUNE_LEVEL_ANY);
         ctune_text_append(e->out, "]");
     }
-    ctune_text_append(e->out, b->rank > 0 ? " __attribute__((aligned(64)));\n" : ";\n");
+    ctune_text_append(e->out, b->rank > 0 ? " __attribute__((__aligned__(64)));\n" : ";\n");
 }
 
 /* Memory on the heap was divided before the guard: a thread takes its part here. */
@@ -223,7 +223,7 @@ static void print_decl(ctune_emitter *e, const ctune_lnode *node) {
         begin_definition(e, ctune_arena_printf(e->arena, "%s *const", type), b->name, false);
         ctune_text_printf(e->out, " = (%s *)(void *)(%s + ctune_thread() * %s);\n", type,
                           e->base[node->buffer], e->bytes[node->buffer]);
-    } else if (!e->options->is_c90) {
+    } else if (!e->options->target->is_c90) {
         print_array(e, b);
     }
 }
@@ -290,7 +290,8 @@ static void print_node(ctune_emitter *e, const ctune_lnode *node) {
 }
 
 void emit_kids(ctune_emitter *e, const ctune_lnode *first) {
-    for (const ctune_lnode *node = first; node != NULL && e->options->is_c90; node = node->next) {
+    for (const ctune_lnode *node = first; node != NULL && e->options->target->is_c90;
+         node = node->next) {
         if (!is_dead(e, node)) {
             declare(e, node);
         }

@@ -5,6 +5,9 @@
  * It decides at compile time, by the compiler's macros, not by what is known now: rewritten C may
  * be compiled later with other flags. So a product that must be rounded stays so wherever the
  * target can fuse, and a fused one is fused even without hardware for it (slowly).
+ *
+ * It stands below the user's includes and macros, so it says nothing that one of these may be:
+ * attributes have underscores around them, and all names begin with ctune_.
  */
 #include "search/emit/emit_private.h"
 
@@ -14,7 +17,7 @@ static const char basics[] =
     "__extension__ typedef __SIZE_TYPE__ ctune_size;\n"
     "__extension__ typedef __UINTPTR_TYPE__ ctune_address;\n"
     "#define CTUNE_PRAGMA(x) _Pragma(#x)\n"
-    "#define CTUNE_FUNCTION __attribute__((unused)) static __inline__\n"
+    "#define CTUNE_FUNCTION __attribute__((__unused__)) static __inline__\n"
     "#define CTUNE_ALWAYS 1\n"
     "#define CTUNE_X2(x) x, x\n"
     "#define CTUNE_X4(x) CTUNE_X2(x), CTUNE_X2(x)\n"
@@ -41,7 +44,8 @@ static const char basics[] =
 static const char wide[] =
     "/* where CTUNE_WIDE stands, clang keeps 64-byte vectors whole on targets that prefer 32 */\n"
     "#if defined(__clang__) && defined(__AVX512F__)\n"
-    "__attribute__((always_inline, unused, min_vector_width(512))) static __inline__ void\n"
+    "__attribute__((__always_inline__, __unused__, __min_vector_width__(512))) static __inline__ "
+    "void\n"
     "ctune_wide(void) {}\n"
     "#define CTUNE_WIDE ctune_wide()\n"
     "#else\n"
@@ -82,29 +86,36 @@ static const char round_tail[] = "#else\n"
                                  "#define CTUNE_REG_SMALL \"+m\"\n";
 
 static const char helpers[] =
-    "CTUNE_FUNCTION long ctune_min(long a, long b) { return a < b ? a : b; }\n"
-    "CTUNE_FUNCTION long ctune_max(long a, long b) { return a > b ? a : b; }\n"
-    "/* floor(a / b), b > 0: C's division truncates */\n"
-    "CTUNE_FUNCTION long ctune_floordiv(long a, long b) {\n"
-    "    return a >= 0 ? a / b : -((b - 1 - a) / b);\n"
+    "CTUNE_FUNCTION long ctune_min(long ctune_x, long ctune_y) {\n"
+    "    return ctune_x < ctune_y ? ctune_x : ctune_y;\n"
+    "}\n"
+    "CTUNE_FUNCTION long ctune_max(long ctune_x, long ctune_y) {\n"
+    "    return ctune_x > ctune_y ? ctune_x : ctune_y;\n"
+    "}\n"
+    "/* floor(x / y), y > 0: C's division truncates */\n"
+    "CTUNE_FUNCTION long ctune_floordiv(long ctune_x, long ctune_y) {\n"
+    "    return ctune_x >= 0 ? ctune_x / ctune_y : -((ctune_y - 1 - ctune_x) / ctune_y);\n"
     "}\n"
     "/* do the byte ranges [p + p0, p + p1) and [q + q0, q + q1) not meet? */\n"
-    "CTUNE_FUNCTION int ctune_disjoint(const volatile void *p, long p0, long p1,\n"
-    "                                  const volatile void *q, long q0, long q1) {\n"
-    "    const ctune_address a = (ctune_address)p, b = (ctune_address)q;\n"
-    "    return p1 <= p0 || q1 <= q0 || a + (ctune_address)p1 <= b + (ctune_address)q0 ||\n"
-    "           b + (ctune_address)q1 <= a + (ctune_address)p0;\n"
+    "CTUNE_FUNCTION int ctune_disjoint(const volatile void *ctune_p, long ctune_p0, long "
+    "ctune_p1,\n"
+    "                                  const volatile void *ctune_q, long ctune_q0, long ctune_q1) "
+    "{\n"
+    "    const ctune_address ctune_x = (ctune_address)ctune_p, ctune_y = (ctune_address)ctune_q;\n"
+    "    return ctune_p1 <= ctune_p0 || ctune_q1 <= ctune_q0 ||\n"
+    "           ctune_x + (ctune_address)ctune_p1 <= ctune_y + (ctune_address)ctune_q0 ||\n"
+    "           ctune_y + (ctune_address)ctune_q1 <= ctune_x + (ctune_address)ctune_p0;\n"
     "}\n"
     "/* 64-byte-aligned scratch memory, NULL when there is none; the pointer to free stands before "
     "it */\n"
-    "CTUNE_FUNCTION void *ctune_alloc(ctune_size bytes) {\n"
-    "    char *const raw = (char *)__builtin_malloc(bytes + 128);\n"
-    "    char *const aligned = raw + 128 - ((ctune_address)raw & 63);\n"
-    "    if (raw == 0) return 0;\n"
-    "    ((void **)(void *)aligned)[-1] = raw;\n"
-    "    return aligned;\n"
+    "CTUNE_FUNCTION void *ctune_alloc(ctune_size ctune_bytes) {\n"
+    "    char *const ctune_raw = (char *)__builtin_malloc(ctune_bytes + 128);\n"
+    "    char *const ctune_start = ctune_raw + 128 - ((ctune_address)ctune_raw & 63);\n"
+    "    if (ctune_raw == 0) return 0;\n"
+    "    ((void **)(void *)ctune_start)[-1] = ctune_raw;\n"
+    "    return ctune_start;\n"
     "}\n"
-    "CTUNE_FUNCTION void ctune_free(void *p) { __builtin_free(((void **)p)[-1]); }\n";
+    "CTUNE_FUNCTION void ctune_free(void *ctune_p) { __builtin_free(((void **)ctune_p)[-1]); }\n";
 
 static const char threads[] =
     "#if defined(_OPENMP)\n"
@@ -119,16 +130,21 @@ static const char threads[] =
 
 /* The memory of an array of one vector is that of its lanes. */
 static const char fma_any[] =
-    "CTUNE_FUNCTION const void *ctune_fma_f32(float *c, const float *a, const float *b, int n) {\n"
-    "    int i;\n"
-    "    for (i = 0; i < n; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);\n"
-    "    return c;\n"
-    "}\n"
-    "CTUNE_FUNCTION const void *ctune_fma_f64(double *c, const double *a, const double *b, int n) "
+    "CTUNE_FUNCTION const void *ctune_fma_f32(float *ctune_c, const float *ctune_a, const float "
+    "*ctune_b, int ctune_n) "
     "{\n"
-    "    int i;\n"
-    "    for (i = 0; i < n; i++) c[i] = __builtin_fma(a[i], b[i], c[i]);\n"
-    "    return c;\n"
+    "    int ctune_i;\n"
+    "    for (ctune_i = 0; ctune_i < ctune_n; ctune_i++) ctune_c[ctune_i] = "
+    "__builtin_fmaf(ctune_a[ctune_i], ctune_b[ctune_i], ctune_c[ctune_i]);\n"
+    "    return ctune_c;\n"
+    "}\n"
+    "CTUNE_FUNCTION const void *ctune_fma_f64(double *ctune_c, const double *ctune_a, const double "
+    "*ctune_b, "
+    "int ctune_n) {\n"
+    "    int ctune_i;\n"
+    "    for (ctune_i = 0; ctune_i < ctune_n; ctune_i++) ctune_c[ctune_i] = "
+    "__builtin_fma(ctune_a[ctune_i], ctune_b[ctune_i], ctune_c[ctune_i]);\n"
+    "    return ctune_c;\n"
     "}\n"
     "#define CTUNE_FMA_ANY(elem, name, n, a, b, c) \\\n"
     "    __extension__(*(const ctune_##name##x##n *)ctune_fma_##name( \\\n"
@@ -206,7 +222,7 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
     ctune_text_append(out, round_head);
     /* an emission for GCC says nothing about a later compile by clang with its defaults; one for
      * clang with contraction across expressions has no macro to tell it by */
-    ctune_text_append(out, options->contract == CTUNE_CONTRACT_FAST ? "" : round_within);
+    ctune_text_append(out, options->target->contract == CTUNE_CONTRACT_FAST ? "" : round_within);
     ctune_text_append(out, round_tail);
     ctune_text_append(out, helpers);
     ctune_text_append(out, threads);

@@ -69,7 +69,7 @@ static void print_tensor(ctune_emitter *e, int i) {
         ctune_text_append(&dims, "]");
     }
     e->out = out;
-    const char *c90 = e->options->is_c90 ? "__extension__ " : "";
+    const char *c90 = e->options->target->is_c90 ? "__extension__ " : "";
     if (is_linear) {
         ctune_text_line(out, "%s *const %s = (%s *)%s->tensors[%d];", type, e->tensor[i], type,
                         e->args, i);
@@ -199,7 +199,7 @@ static void print_function_head(ctune_emitter *e, const char *name) {
         is_used |= e->is_tensor_used[i];
     }
     ctune_text_line(e->out, "static int %s(const ctune_args *%s%s) {", name, e->args,
-                    is_used ? "" : " __attribute__((unused))");
+                    is_used ? "" : " __attribute__((__unused__))");
 }
 
 static void print_all(ctune_emitter *e, const ctune_form *form, const char *name,

@@ -12,7 +12,7 @@ static const char *scalar_name(ctune_type type) {
 
 bool emit_prelude_has(const ctune_emit_options *options, ctune_type type, int lanes) {
     int bytes = ctune_type_get(type)->bytes * lanes;
-    return (type == CTUNE_F32 || type == CTUNE_F64) && bytes <= options->vector_bytes;
+    return (type == CTUNE_F32 || type == CTUNE_F64) && bytes <= options->target->vector_bytes;
 }
 
 static const char *vector_name(ctune_emitter *e, ctune_type type, int lanes, const char *suffix) {
@@ -62,10 +62,10 @@ ctune_type emit_unsigned_of(ctune_type type) {
 
 void emit_vector_typedef(ctune_text *out, ctune_type type, int lanes) {
     const ctune_type_info *info = ctune_type_get(type);
-    ctune_text_line(out, "typedef %s ctune_%sx%d __attribute__((vector_size(%d), unused));",
+    ctune_text_line(out, "typedef %s ctune_%sx%d __attribute__((__vector_size__(%d), __unused__));",
                     scalar_name(type), info->name, lanes, lanes * info->bytes);
     ctune_text_line(out,
-                    "typedef %s ctune_%sx%du __attribute__((vector_size(%d), aligned(%d), "
-                    "may_alias, unused));",
+                    "typedef %s ctune_%sx%du __attribute__((__vector_size__(%d), "
+                    "__aligned__(%d), __may_alias__, __unused__));",
                     scalar_name(type), info->name, lanes, lanes * info->bytes, info->bytes);
 }

@@ -322,7 +322,7 @@ static void print_splat(ctune_emitter *e, const ctune_value *v, const value_row 
 /* In parentheses but where it is the whole expression: see print_fma. */
 static void print_gather(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    ctune_text_printf(e->out, "%s(%s){", e->options->is_c90 ? "__extension__ " : "",
+    ctune_text_printf(e->out, "%s(%s){", e->options->target->is_c90 ? "__extension__ " : "",
                       emit_type(e, v->type, v->lanes));
     print_list(e, v, CTUNE_LEVEL_ANY);
     text(e, "}");

@@ -26,9 +26,9 @@ static void print_schedule(const ctune_nest *nest, ctune_text *out) {
 
 static ctune_status lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_emit_options *options,
                           const char *original, ctune_loops **out) {
-    bool rounds = options->round_products || nest->form->round_products || !options->fma;
-    ctune_lower_options o = {.vector_bytes = options->vector_bytes,
-                             .openmp = options->openmp && !nest->region->serial,
+    bool rounds = options->round_products || nest->form->round_products ||
+                  !ctune_target_fuses(options->target);
+    ctune_lower_options o = {.target = options->target,
                              .products = rounds ? CTUNE_PRODUCTS_ROUNDED : CTUNE_PRODUCTS_FUSED,
                              .sizes = options->sizes};
     ctune_arena *arena = ctune_arena_create(ctx);

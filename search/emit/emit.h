@@ -7,7 +7,7 @@
  * runner measures.
  *
  * The text needs ctune_emit_prelude before it. It may be joined into one line: pragmas in it are
- * _Pragma. It compiles in both GCC and Clang, in any standard from C90 on (is_c90), for any target;
+ * _Pragma. It compiles in both GCC and Clang, in any standard from C90 on, for any target;
  * what it computes does not depend on how the compiler contracts products.
  */
 #ifndef CTUNE_SEARCH_EMIT_EMIT_H
@@ -16,20 +16,14 @@
 #include "search/lower/lower.h"
 
 typedef struct ctune_emit_options {
-    int vector_bytes;        /* 16, 32, 64: widest vector to use */
-    bool openmp;             /* the compile has -fopenmp */
-    bool comments;           /* schedule and stage comments */
-    bool fma;                /* the target has fused products and the compile does not forbid them:
-                                products that are added are fused unless round_products */
-    ctune_contract contract; /* of the compile */
-    bool round_products;     /* round each product before it is added, as `round_products` in a
-                                schedule does */
-    bool is_source;          /* prelude of a rewritten source: without ctune_args, which only
-                                candidates need */
-    bool is_c90;             /* the compile is before C99: no declaration after a statement or in
-                                a `for` */
-    const int64_t *sizes;    /* a candidate that is only timed at these values of the parameters
-                                [n_params] and declines others; NULL: for all */
+    const ctune_target *target; /* products that are added are fused where it fuses them */
+    bool comments;              /* schedule and stage comments */
+    bool round_products;        /* round each product before it is added, as `round_products` in a
+                                   schedule does */
+    bool is_source;             /* prelude of a rewritten source: without ctune_args, which only
+                                   candidates need */
+    const int64_t *sizes;       /* a candidate that is only timed at these values of the parameters
+                                   [n_params] and declines others; NULL: for all */
 } ctune_emit_options;
 
 /* Text that one translation unit needs once, before the first tuned region or candidate: helper

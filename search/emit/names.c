@@ -3,16 +3,18 @@
  * to tensors, the block of memory and the sizes in it.
  *
  * They differ from each other, from the program's own names (the naming pass chose those against
- * the region's) and from every word of the region's texts and of the original statement, which
- * stands inside the frame.
+ * the region's), from every word of the region's texts and of the original statement, which
+ * stands inside the frame, and from the file's reserved words: a macro expands anywhere.
  */
 #include "search/emit/emit_private.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct words {
     ctune_arena *arena;
+    const ctune_region *region; /* whose list of reserved words counts, too; NULL = none */
     int n, cap;
     const char **word;
 } words;
@@ -62,9 +64,19 @@ static void add_text(words *w, const char *text) {
     }
 }
 
+static int compare_words(const void *x, const void *y) {
+    return strcmp(x, *(const char *const *)y);
+}
+
+static bool is_reserved(const ctune_region *region, const char *name) {
+    return region != NULL && region->n_reserved > 0 &&
+           bsearch(name, region->reserved, (size_t)region->n_reserved, sizeof *region->reserved,
+                   compare_words) != NULL;
+}
+
 static const char *choose(words *w, const char *wish) {
     const char *name = wish;
-    for (int i = 2; name != NULL && has_word(w, name); i++) {
+    for (int i = 2; name != NULL && (has_word(w, name) || is_reserved(w->region, name)); i++) {
         name = ctune_arena_printf(w->arena, "%s_%d", wish, i);
     }
     add_word(w, name);
@@ -118,7 +130,7 @@ static ctune_status add_program(ctune_emitter *e, words *w) {
 
 ctune_status emit_names(ctune_emitter *e, const char *original) {
     const ctune_region *region = e->region;
-    words w = {.arena = e->arena};
+    words w = {.arena = e->arena, .region = e->is_standalone ? NULL : region};
     ctune_status status = add_program(e, &w);
     if (status != CTUNE_OK) {
         return status;

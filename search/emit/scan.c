@@ -292,7 +292,7 @@ ctune_status emit_scan(ctune_emitter *e) {
         s.has_changed = false;
         use_nodes(&s, l->root);
     } while (s.has_changed);
-    if (e->options->contract != CTUNE_CONTRACT_OFF) {
+    if (e->options->target->contract != CTUNE_CONTRACT_OFF) {
         find_products(&s, l->root);
         do {
             s.has_changed = false;

@@ -357,12 +357,12 @@ static void leave(ctune_engine *s) {
 /* ---- interface ------------------------------------------------------------------------------- */
 
 ctune_status ctune_engine_create(ctune_ctx *ctx, const ctune_space *space,
-                                 const ctune_machine *machine, const ctune_measurer *measurer,
+                                 const ctune_target *target, const ctune_measurer *measurer,
                                  const ctune_engine_options *options, double original_ns,
                                  ctune_engine **out) {
     ctune_engine *s = calloc(1, sizeof *s);
     *out = NULL;
-    if (s == NULL || !engine_init(&s->e, ctx, space, machine)) {
+    if (s == NULL || !engine_init(&s->e, ctx, space, target)) {
         ctune_engine_destroy(s);
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
@@ -446,15 +446,14 @@ void ctune_engine_destroy(ctune_engine *search) {
     }
 }
 
-ctune_status ctune_engine_run(ctune_ctx *ctx, const ctune_space *space,
-                              const ctune_machine *machine, const ctune_measurer *measurer,
-                              const ctune_engine_options *options, double original_ns,
-                              ctune_engine_result *result) {
+ctune_status ctune_engine_run(ctune_ctx *ctx, const ctune_space *space, const ctune_target *target,
+                              const ctune_measurer *measurer, const ctune_engine_options *options,
+                              double original_ns, ctune_engine_result *result) {
     ctune_engine *search;
     bool is_over = false;
     memset(result, 0, sizeof *result);
     ctune_status status =
-        ctune_engine_create(ctx, space, machine, measurer, options, original_ns, &search);
+        ctune_engine_create(ctx, space, target, measurer, options, original_ns, &search);
     if (status != CTUNE_OK) {
         return status;
     }

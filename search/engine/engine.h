@@ -132,7 +132,7 @@ typedef struct ctune_engine_result {
 /* Fails ENOMEM; EENV when the measurer failed before it gave any result. EENV later, a stop by
  * progress and a space that is used up end the search with OK. original_ns: 0 when not known. */
 CTUNE_MUST_USE ctune_status ctune_engine_run(ctune_ctx *ctx, const ctune_space *space,
-                                             const ctune_machine *machine,
+                                             const ctune_target *target,
                                              const ctune_measurer *measurer,
                                              const ctune_engine_options *options,
                                              double original_ns, ctune_engine_result *result);
@@ -141,10 +141,10 @@ CTUNE_MUST_USE ctune_status ctune_engine_run(ctune_ctx *ctx, const ctune_space *
 
 typedef struct ctune_engine ctune_engine;
 
-/* options and measurer are copied; what they point to, space and machine are borrowed until
+/* options and measurer are copied; what they point to, space and target are borrowed until
  * destroy. Learns from options->known. Owner of *out: caller. */
 CTUNE_MUST_USE ctune_status ctune_engine_create(ctune_ctx *ctx, const ctune_space *space,
-                                                const ctune_machine *machine,
+                                                const ctune_target *target,
                                                 const ctune_measurer *measurer,
                                                 const ctune_engine_options *options,
                                                 double original_ns, ctune_engine **out);
@@ -180,7 +180,7 @@ typedef struct ctune_predict_options {
  * order). *score (may be NULL): expected log2 speed-up over the source's own order; 0 when the
  * point is that order. Fails ENOMEM and what the model fails with. */
 CTUNE_MUST_USE ctune_status ctune_engine_predict(ctune_ctx *ctx, const ctune_space *space,
-                                                 const ctune_machine *machine,
+                                                 const ctune_target *target,
                                                  const ctune_predict_options *options,
                                                  ctune_point *out, double *score);
 

@@ -117,7 +117,7 @@ typedef struct genetic {
 typedef struct engine {
     ctune_ctx *ctx;
     const ctune_space *space;
-    const ctune_machine *machine;
+    const ctune_target *target;
     ctune_engine_options options;
     ctune_rng rng;
     double effort;   /* 1, or less when the model takes too much time */
@@ -136,7 +136,7 @@ typedef struct engine {
 } engine;
 
 /* engine_state.c. False when memory is out; clear in any case. */
-bool engine_init(engine *e, ctune_ctx *ctx, const ctune_space *space, const ctune_machine *machine);
+bool engine_init(engine *e, ctune_ctx *ctx, const ctune_space *space, const ctune_target *target);
 void engine_clear(engine *e);
 /* A measured point. False when memory is out. */
 bool engine_add_sample(engine *e, const ctune_trial *trial, double estimate, double time);

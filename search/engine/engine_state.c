@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool engine_init(engine *e, ctune_ctx *ctx, const ctune_space *space,
-                 const ctune_machine *machine) {
+bool engine_init(engine *e, ctune_ctx *ctx, const ctune_space *space, const ctune_target *target) {
     memset(e, 0, sizeof *e);
     e->ctx = ctx;
     e->space = space;
-    e->machine = machine;
+    e->target = target;
     e->effort = 1;
     e->draft.n = N_CHAINS;
     e->led.n = N_LED;

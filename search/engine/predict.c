@@ -123,11 +123,10 @@ static ctune_status choose(prediction *p, int n_samples, ctune_point *out, doubl
 }
 
 ctune_status ctune_engine_predict(ctune_ctx *ctx, const ctune_space *space,
-                                  const ctune_machine *machine,
-                                  const ctune_predict_options *options, ctune_point *out,
-                                  double *score) {
+                                  const ctune_target *target, const ctune_predict_options *options,
+                                  ctune_point *out, double *score) {
     prediction *p = calloc(1, sizeof *p);
-    if (p == NULL || !engine_init(&p->e, ctx, space, machine)) {
+    if (p == NULL || !engine_init(&p->e, ctx, space, target)) {
         if (p != NULL) {
             engine_clear(&p->e);
         }

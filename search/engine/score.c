@@ -20,7 +20,7 @@ static double estimate_of(engine *e, const proposal *p) {
     if (c->hash != p->hash || p->hash == 0) {
         bool is_legal = ctune_space_nest(e->space, &p->point, &nest);
         c->hash = p->hash;
-        c->estimate = is_legal ? log2(ctune_estimate(&nest, e->machine)) : INFINITY;
+        c->estimate = is_legal ? log2(ctune_estimate(&nest, e->target)) : INFINITY;
         c->version = 0;
     }
     return c->estimate;

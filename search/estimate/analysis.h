@@ -70,7 +70,8 @@ typedef struct est_group {
 
 typedef struct est_state {
     const ctune_nest *nest;
-    const ctune_machine *machine;
+    const ctune_target *target;
+    ctune_rates rates; /* the target's, or those of the estimate */
     int64_t params[EST_MAX_PARAMS];
     double extent[EST_MAX_TENSORS][CTUNE_MAX_RANK]; /* INFINITY = not known */
     int n_refs;
@@ -85,7 +86,6 @@ typedef struct est_state {
 typedef struct est_kernel {
     const est_state *state;
     const est_path *path;
-    const ctune_machine *machine;
     const est_ref *target; /* of the path's references */
     const est_ref *read;   /* [n_reads] */
     int n_reads;
@@ -135,11 +135,11 @@ static inline double est_min(double a, double b) {
     return a < b ? a : b;
 }
 
-void est_analyse(est_analysis *analysis, const ctune_nest *nest, const ctune_machine *machine);
+void est_analyse(est_analysis *analysis, const ctune_nest *nest, const ctune_target *target,
+                 const ctune_rates *rates);
 
 /* estimate_path.c */
-bool est_path_init(est_path *path, const ctune_nest *nest, int i_node,
-                   const ctune_machine *machine);
+bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctune_target *target);
 void est_ref_init(est_ref *ref, const est_path *path, const ctune_access *access);
 /* Target and reads of the path's statement into state->ref, as far as there is room. */
 void est_refs_add(est_state *state, est_path *path);

@@ -11,24 +11,11 @@
 #define CTUNE_SEARCH_ESTIMATE_ESTIMATE_H
 
 #include "search/schedule/nest.h"
+#include "search/target/target.h"
 
-typedef struct ctune_machine {
-    double ghz; /* cycles per ns; 3.0 unless known */
-    int vector_bytes;
-    int n_vector_regs;                        /* 32 for AVX-512, 16 otherwise */
-    double fma_per_cycle;                     /* vector FMAs, 2 */
-    double loads_per_cycle, stores_per_cycle; /* vector loads 2, stores 1 */
-    double fma_latency;                       /* cycles, 4 */
-    double line_bytes;                        /* 64 */
-    double cache_bytes[3];                    /* L1, L2, L3 */
-    double bytes_per_cycle[4];                /* from L1 (never binding), L2, L3, memory */
-    int n_cores;
-} ctune_machine;
-
-void ctune_machine_default(ctune_machine *machine, int vector_bytes, const int64_t cache_bytes[3],
-                           int n_cores);
-
-/* Estimated nanoseconds of one execution of the nest, > 0. */
-double ctune_estimate(const ctune_nest *nest, const ctune_machine *machine);
+/* Estimated nanoseconds of one execution of the nest, > 0. Of the target's rates only the clock
+ * counts: the others are the defaults, which were fitted together, and measured ones in their
+ * place do not rank better (docs/ctune.md, doctor). */
+double ctune_estimate(const ctune_nest *nest, const ctune_target *target);
 
 #endif

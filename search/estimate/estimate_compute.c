@@ -98,7 +98,7 @@ static void find_vectors(est_kernel *b) {
     b->vector = -1;
     b->lanes = b->n_vectors = 1;
     b->is_auto = b->is_slp = false;
-    b->width = est_max(b->machine->vector_bytes / b->elem_bytes, 1);
+    b->width = est_max(b->state->target->vector_bytes / b->elem_bytes, 1);
     for (int k = b->level; k < path->n; k++) {
         if (ann_of(path, k) == CTUNE_ANN_VECTOR) {
             b->vector = path->pos[k];
@@ -126,7 +126,6 @@ static void kernel_init(est_kernel *b, const est_state *state, const est_path *p
     const ctune_nest *nest = path->nest;
     b->state = state;
     b->path = path;
-    b->machine = state->machine;
     b->level = path->n;
     while (b->level > 0 && (ann_of(path, b->level - 1) == CTUNE_ANN_UNROLL ||
                             ann_of(path, b->level - 1) == CTUNE_ANN_VECTOR)) {
@@ -240,7 +239,7 @@ static double count_loads(const est_kernel *b, const est_ref *ref, bool is_packe
     if (moves && !is_packed && est_ref_stride(ref, b->vector) != 1) {
         return n / b->n_vectors * b->lanes * 1.5; /* lane by lane */
     }
-    double line = b->machine->line_bytes;
+    double line = CTUNE_LINE_BYTES;
     double crossing = moves && !is_packed && b->width * b->elem_bytes >= line ? 1.5 : 1;
     return n * crossing; /* full-width loads mostly cross a line unless aligned */
 }
@@ -287,7 +286,7 @@ static double count_spills(const est_kernel *b, double accumulators) {
         bool moves = b->vector >= 0 && (b->read[r].mask >> b->vector & 1);
         streams = est_max(streams, moves ? b->n_vectors : 0);
     }
-    return est_max(accumulators + streams + 1 - b->machine->n_vector_regs, 0);
+    return est_max(accumulators + streams + 1 - b->state->target->n_vector_regs, 0);
 }
 
 /* Loop control: a compare and branch each iteration, a mispredicted exit each entry. */
@@ -342,7 +341,7 @@ static double page_cycles(const est_kernel *b) {
 static double chain_cycles(const est_kernel *b, bool is_in_register) {
     static const double forward_cycles = 9, alias_cycles = 7;
     const ctune_stage *stage = b->path->stage;
-    double steps = n_steps(b), latency = b->machine->fma_latency;
+    double steps = n_steps(b), latency = b->state->rates.fma_latency;
     bool is_reduction = steps > 1 || is_hoisted(b, b->target->mask);
     if (stage->update == CTUNE_UPDATE_SET || !is_reduction) {
         return 0;
@@ -360,7 +359,7 @@ static double chain_cycles(const est_kernel *b, bool is_in_register) {
 
 /* Cycles of one kernel iteration, in *b with what they are made of. */
 static void kernel_fill(est_kernel *b) {
-    const ctune_machine *m = b->machine;
+    const ctune_rates *m = &b->state->rates;
     const ctune_stage *stage = b->path->stage;
     const ctune_tensor *t = &b->path->nest->region->tensors[stage->target.tensor];
     bool is_in_register = (t->is_temp && t->is_scalar_var) || b->is_register;
@@ -391,7 +390,7 @@ static void kernel_fill(est_kernel *b) {
 }
 
 double est_compute_cycles(const est_state *state, const est_path *path, est_kernel *b) {
-    const ctune_machine *machine = state->machine;
+    const ctune_rates *rates = &state->rates;
     kernel_init(b, state, path);
     kernel_fill(b);
     double kernels = path->entries[b->level] / (b->is_auto ? b->width : 1);
@@ -399,8 +398,8 @@ double est_compute_cycles(const est_state *state, const est_path *path, est_kern
     b->move_cycles = 0;
     if (b->is_register) {
         double target = count_target(b, 1);
-        double moves = target / machine->loads_per_cycle + target / machine->stores_per_cycle;
-        b->move_cycles = path->entries[b->register_level] * (moves + 2 * machine->fma_latency);
+        double moves = target / rates->loads_per_cycle + target / rates->stores_per_cycle;
+        b->move_cycles = path->entries[b->register_level] * (moves + 2 * rates->fma_latency);
     }
     b->loop_cycles = loop_cycles(path, b->level) / (b->is_auto ? b->width / 2 : 1);
     b->tail = tail_factor(b);

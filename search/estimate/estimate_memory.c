@@ -58,7 +58,7 @@ static double n_elements(const est_state *s, const est_path *path, const est_ref
 /* range [rank]: what it spans along each index */
 static void footprint(const est_state *s, const est_ref *ref, const double *range, double *bytes,
                       double *conflicting) {
-    double line = s->machine->line_bytes, rows = 1, run;
+    double line = CTUNE_LINE_BYTES, rows = 1, run;
     int stride = tensor_of(s, ref->tensor)->elem_stride_bytes, last = ref->rank - 1;
     if (ref->rank == 0) {
         *bytes = *conflicting = line;
@@ -157,7 +157,7 @@ static double add_pack(est_state *s, const est_path *path, est_ref *ref, int at)
     }
     int inner = path->n > 0 ? path->pos[path->n - 1] : -1;
     bool is_straight = inner < 0 || est_ref_stride(ref, inner) == 1;
-    double cycles_per_elem = is_straight ? 2.0 * elem / s->machine->vector_bytes + 0.05 : 1.0;
+    double cycles_per_elem = is_straight ? 2.0 * elem / s->target->vector_bytes + 0.05 : 1.0;
     return path->entries[level] * n_elems * cycles_per_elem / path->threads;
 }
 
@@ -313,9 +313,9 @@ static double tensor_traffic(est_state *s, est_group *head, int c, double size, 
 
 double est_memory_traffic(est_state *s, int c) {
     double sum = 0;
-    double size = s->machine->cache_bytes[c] * (c == 0 ? 0.9 : 0.75);
+    double size = (double)s->target->cache_bytes[c] * (c == 0 ? 0.9 : 0.75);
     double sets =
-        c == 0 ? s->machine->cache_bytes[0] : INFINITY; /* pages are spread over L2's sets */
+        c == 0 ? (double)s->target->cache_bytes[0] : INFINITY; /* pages are spread over L2's sets */
     for (int i = 0; i < s->n_groups; i++) {
         if (s->group[i].is_head) {
             sum += tensor_traffic(s, &s->group[i], c, size, sets);

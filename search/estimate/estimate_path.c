@@ -29,8 +29,8 @@ static int loop_position(const ctune_nest *nest, const ctune_stmt *stmt, int nod
     return best;
 }
 
-static void add_parallel(est_path *path, int k, const ctune_machine *machine) {
-    double e = path->extent[k], t = est_min(machine->n_cores, e);
+static void add_parallel(est_path *path, int k, const ctune_target *target) {
+    double e = path->extent[k], t = est_min(target->n_threads, e);
     path->forks += path->entries[k];
     if (t > 1 && path->threads <= 1) {
         path->threads = t;
@@ -57,8 +57,7 @@ static void find_axes(est_path *path) {
     }
 }
 
-bool est_path_init(est_path *path, const ctune_nest *nest, int i_node,
-                   const ctune_machine *machine) {
+bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctune_target *target) {
     const ctune_nnode *node = &nest->node[i_node];
     path->nest = nest;
     path->i_stmt = node->stmt;
@@ -96,7 +95,7 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node,
         memcpy(path->cover[k + 1], path->cover[k], sizeof path->cover[k]);
         path->cover[k + 1][pos] = est_min(path->cover[k][pos], (double)loop->step);
         if (loop->ann == CTUNE_ANN_PARALLEL) {
-            add_parallel(path, k, machine);
+            add_parallel(path, k, target);
         }
     }
     return true;

@@ -44,10 +44,10 @@ static void fill_loops(const est_path *path, ctune_context *out) {
 
 bool ctune_feature_context(const ctune_nest *nest, int stmt, ctune_context *out) {
     est_analysis a;
-    ctune_machine machine;
+    ctune_target target;
     const est_path *path = NULL;
-    ctune_machine_default(&machine, 0, NULL, 1);
-    est_analyse(&a, nest, &machine);
+    ctune_target_init(&target, 0, NULL, 1);
+    est_analyse(&a, nest, &target, &target.rates);
     out->n_loops = out->n_accesses = 0;
     for (int p = 0; p < a.n_paths; p++) {
         path = a.path[p].i_stmt == stmt ? &a.path[p] : path;

@@ -63,7 +63,7 @@ static void make_finite(float *row, int n) {
     }
 }
 
-void ctune_feature_get(const ctune_nest *nest, const ctune_feature_target *target, unsigned groups,
+void ctune_feature_get(const ctune_nest *nest, const ctune_target *target, unsigned groups,
                        float *row) {
     est_analysis analysis; /* large and not cleared */
     feat_state state;
@@ -71,7 +71,7 @@ void ctune_feature_get(const ctune_nest *nest, const ctune_feature_target *targe
     for (int i = 0; i < n; i++) {
         row[i] = 0;
     }
-    est_analyse(&analysis, nest, &target->machine);
+    est_analyse(&analysis, nest, target, &target->rates);
     if (!feat_state_init(&state, &analysis, nest, target)) {
         return;
     }

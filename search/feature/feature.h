@@ -33,12 +33,6 @@ typedef enum ctune_feature_group {
 
 enum { CTUNE_FEATURE_ALL = (1 << CTUNE_N_FEATURE_GROUPS) - 1 };
 
-/* What a nest is compiled for. */
-typedef struct ctune_feature_target {
-    ctune_machine machine;
-    bool is_gcc; /* false: clang or unknown */
-} ctune_feature_target;
-
 const char *ctune_feature_group_name(ctune_feature_group group);
 /* Width of a row with these groups (bits 1 << group). */
 int ctune_feature_count(unsigned groups);
@@ -47,7 +41,7 @@ const char *ctune_feature_name(unsigned groups, int i);
 /* Group of column i. */
 ctune_feature_group ctune_feature_group_of(unsigned groups, int i);
 /* row [ctune_feature_count(groups)], all finite. Never fails: what does not fit is pooled. */
-void ctune_feature_get(const ctune_nest *nest, const ctune_feature_target *target, unsigned groups,
+void ctune_feature_get(const ctune_nest *nest, const ctune_target *target, unsigned groups,
                        float *row);
 
 #endif

@@ -33,7 +33,7 @@ typedef struct feat_buffer {
 
 typedef struct feat_state {
     const ctune_nest *nest;
-    const ctune_feature_target *target;
+    const ctune_target *target;
     const est_analysis *a;
     int hot; /* path of the statement with most cycles */
     const est_path *path;
@@ -95,7 +95,7 @@ static inline double feat_share(double part, double whole) {
 
 /* state.c */
 bool feat_state_init(feat_state *state, const est_analysis *analysis, const ctune_nest *nest,
-                     const ctune_feature_target *target); /* false: no statement to look at */
+                     const ctune_target *target); /* false: no statement to look at */
 /* Bytes that one iteration of the loops outside level touches; level of the hottest path. */
 double feat_footprint(const feat_state *state, int level);
 /* Executions of the body of the hottest statement. */

@@ -193,7 +193,7 @@ static void fill_block(const feat_state *s, float *row) {
     row[KNOB_VECTOR_BYTES] = feat_log(bytes);
     row[KNOB_N_VECTORS] = (float)k->n_vectors;
     row[KNOB_VECTOR_FILL] = (float)(k->lanes / (k->n_vectors * k->width));
-    row[KNOB_VECTOR_NATIVE] = feat_ratio(bytes, s->target->machine.vector_bytes);
+    row[KNOB_VECTOR_NATIVE] = feat_ratio(bytes, s->target->vector_bytes);
     row[KNOB_ELEM_BYTES] = feat_log(k->elem_bytes);
     row[KNOB_IS_REGISTER] = k->is_register;
     row[KNOB_ROWS] = (float)(k->is_register ? k->accumulators / k->n_vectors : 0);

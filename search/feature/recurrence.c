@@ -66,7 +66,7 @@ static double distance_of(const est_path *path, const dim_order *order, const ct
 static void add_cycles(const est_analysis *a, int p, feat_recurrence *out) {
     const est_path *path = &a->path[p];
     const est_kernel *k = &a->kernel[p];
-    double latency = a->state.machine->fma_latency;
+    double latency = a->state.rates.fma_latency;
     double chain = chain_of(path->nest->region, path->stage->rhs, latency);
     bool is_update = path->stage->update != CTUNE_UPDATE_SET;
     double instances = path->entries[path->n] / path->entries[k->level];

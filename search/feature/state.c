@@ -101,7 +101,7 @@ void feat_ops_count(const ctune_stage *stage, feat_ops *ops) {
 static double group_cycles(const feat_state *s, const est_group *g) {
     double cycles = 0;
     for (int c = 0; c < 3; c++) {
-        cycles += g->traffic[c] / s->a->state.machine->bytes_per_cycle[c + 1];
+        cycles += g->traffic[c] / s->a->state.rates.bytes_per_cycle[c + 1];
     }
     return cycles;
 }
@@ -201,7 +201,7 @@ static void find_buffers(feat_state *s) {
 }
 
 bool feat_state_init(feat_state *s, const est_analysis *a, const ctune_nest *nest,
-                     const ctune_feature_target *target) {
+                     const ctune_target *target) {
     s->nest = nest;
     s->target = target;
     s->a = a;

@@ -146,15 +146,15 @@ static int reuse_loop(const est_path *path, const est_ref *ref) {
 
 static void fill_reuse(const feat_state *s, const feat_buffer *b, float *row) {
     const est_path *path = s->path;
-    const ctune_machine *m = &s->target->machine;
-    double lines = b->group->bytes[0] / m->line_bytes;
+    const ctune_target *t = s->target;
+    double lines = b->group->bytes[0] / CTUNE_LINE_BYTES;
     int k = reuse_loop(path, b->ref);
     if (k >= 0) {
         double bytes = feat_footprint(s, k + 1);
         row[BUFFER_REUSE_KIND] = 1;
         row[BUFFER_REUSE_ITERS] = feat_log(path->entries[path->n] / path->entries[k + 1]);
-        row[BUFFER_REUSE_L1] = feat_ratio(bytes, m->cache_bytes[0]);
-        row[BUFFER_REUSE_L2] = feat_ratio(bytes, m->cache_bytes[1]);
+        row[BUFFER_REUSE_L1] = feat_ratio(bytes, (double)t->cache_bytes[0]);
+        row[BUFFER_REUSE_L2] = feat_ratio(bytes, (double)t->cache_bytes[1]);
         row[BUFFER_REUSE_COUNT] = s->log_extent[k];
     } else if (b->n_refs > 1) {
         row[BUFFER_REUSE_KIND] = 2;
@@ -174,7 +174,7 @@ static int vector_class(const feat_state *s, const est_ref *ref) {
 
 static void fill_buffer(const feat_state *s, const feat_buffer *b, double all, float *row) {
     const est_path *path = s->path;
-    double line = s->target->machine.line_bytes, n = feat_instances(path);
+    double line = CTUNE_LINE_BYTES, n = feat_instances(path);
     double unique = b->source != NULL ? b->source->bytes[0] : b->group->bytes[0];
     double moved = 0, kernel = 0;
     for (int k = path->n - 1; k >= 0 && moved == 0; k--) {
@@ -256,8 +256,8 @@ static void fill_alloc(const feat_state *s, float *row) {
     }
     row[ALLOC_N] = (float)n;
     row[ALLOC_BYTES] = feat_log(bytes);
-    row[ALLOC_L1] = feat_ratio(bytes, s->target->machine.cache_bytes[0]);
-    row[ALLOC_L2] = feat_ratio(bytes, s->target->machine.cache_bytes[1]);
+    row[ALLOC_L1] = feat_ratio(bytes, (double)s->target->cache_bytes[0]);
+    row[ALLOC_L2] = feat_ratio(bytes, (double)s->target->cache_bytes[1]);
     row[ALLOC_COPIED] = feat_log(copied);
     row[ALLOC_USES] = feat_log(uses);
     row[ALLOC_MOST_COPIES] = feat_log(copies);

@@ -33,14 +33,15 @@ static const char *const names[] = {
 };
 
 static void fill(const feat_state *s, float *row) {
-    const ctune_machine *m = &s->target->machine;
-    row[TARGET_VECTOR_BYTES] = feat_log(m->vector_bytes);
-    row[TARGET_N_VECTOR_REGS] = (float)m->n_vector_regs;
-    row[TARGET_L1] = feat_log(m->cache_bytes[0]);
-    row[TARGET_L2] = feat_log(m->cache_bytes[1]);
-    row[TARGET_L3] = feat_log(m->cache_bytes[2]);
-    row[TARGET_N_CORES] = (float)m->n_cores;
-    row[TARGET_GHZ] = (float)m->ghz;
+    const ctune_target *t = s->target;
+    const ctune_rates *m = &t->rates;
+    row[TARGET_VECTOR_BYTES] = feat_log(t->vector_bytes);
+    row[TARGET_N_VECTOR_REGS] = (float)t->n_vector_regs;
+    row[TARGET_L1] = feat_log((double)t->cache_bytes[0]);
+    row[TARGET_L2] = feat_log((double)t->cache_bytes[1]);
+    row[TARGET_L3] = feat_log((double)t->cache_bytes[2]);
+    row[TARGET_N_CORES] = (float)t->n_threads;
+    row[TARGET_GHZ] = (float)t->ghz;
     row[TARGET_FMA] = (float)m->fma_per_cycle;
     row[TARGET_FMA_LATENCY] = (float)m->fma_latency;
     row[TARGET_LOADS] = (float)m->loads_per_cycle;
@@ -48,7 +49,7 @@ static void fill(const feat_state *s, float *row) {
     row[TARGET_L2_RATE] = feat_log(m->bytes_per_cycle[1]);
     row[TARGET_L3_RATE] = feat_log(m->bytes_per_cycle[2]);
     row[TARGET_MEMORY_RATE] = feat_log(m->bytes_per_cycle[3]);
-    row[TARGET_IS_GCC] = s->target->is_gcc;
+    row[TARGET_IS_GCC] = t->is_gcc;
 }
 
 const feat_group feat_target = {names, N_TARGET, fill};

@@ -42,7 +42,7 @@ struct ctune_learner {
     struct {
         int name;      /* key */
         bool is_known; /* a history had its facts */
-        ctune_target_facts facts;
+        ctune_target facts;
     } *targets;
     ctune_status status;
 };
@@ -285,7 +285,7 @@ typedef struct task {
     size_t n;
     ctune_region *region;
     ctune_program *program;
-    ctune_feature_target target;
+    const ctune_target *target;
     float *features; /* one row */
 } task;
 
@@ -307,7 +307,7 @@ static ctune_status add_row(ctune_ctx *ctx, const ctune_learner *l, const task *
         counts->n_illegal++;
         return CTUNE_OK;
     }
-    ctune_feature_get(&nest, &t->target, groups, t->features);
+    ctune_feature_get(&nest, t->target, groups, t->features);
     counts->n_rows++;
     counts->n_failed += !isfinite(time_ns);
     return ctune_dataset_add_row(ctx, out, t->features, time_ns);
@@ -350,9 +350,7 @@ static ctune_status add_task(ctune_ctx *ctx, const ctune_learner *l, const row *
         ctune_text_append(&name, l->names.text[rows->region]);
         put_sizes(t.region, &name);
         ctune_text_printf(&name, " | %s", key);
-        const ctune_target_facts *facts = &l->targets[target_find(l, rows->target)].facts;
-        ctune_target_facts_machine(facts, &t.target.machine);
-        t.target.is_gcc = facts->is_gcc;
+        t.target = &l->targets[target_find(l, rows->target)].facts;
         status = name.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
                              : ctune_dataset_add_task(ctx, out, ctune_text_get(&name),
                                                       l->names.text[rows->region]);

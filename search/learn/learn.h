@@ -11,7 +11,7 @@
 
 #include "costmodel/dataset.h"
 #include "search/feature/feature.h"
-#include "search/records/records.h"
+#include "search/history/history.h"
 
 typedef struct ctune_learn_counts {
     int64_t n_records;  /* seen */

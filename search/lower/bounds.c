@@ -302,8 +302,8 @@ static const ctune_aff *row_to_aff(fm_system *s, const row *r, int skip, int64_t
 }
 
 static void collect(fm_system *s, int pos, ctune_bounds *out) {
-    out->lower = CTUNE_NEW_ARRAY(s->arena, ctune_bound, s->n_rows + 1);
-    out->upper = CTUNE_NEW_ARRAY(s->arena, ctune_bound, s->n_rows + 1);
+    out->lower = CTUNE_NEW_ARRAY(s->arena, ctune_bound_row, s->n_rows + 1);
+    out->upper = CTUNE_NEW_ARRAY(s->arena, ctune_bound_row, s->n_rows + 1);
     out->n_lower = out->n_upper = out->n_param_rows = 0;
     out->param_rows = CTUNE_NEW_ARRAY(s->arena, const ctune_aff *, s->n_rows + 1);
     if (out->lower == NULL || out->upper == NULL || out->param_rows == NULL) {
@@ -323,10 +323,10 @@ static void collect(fm_system *s, int pos, ctune_bounds *out) {
             }
             continue;
         }
-        ctune_bound b = {.den = a > 0 ? a : -a,
-                         .is_domain = r->is_domain,
-                         .i_con = r->i_con,
-                         .i_open = r->i_open};
+        ctune_bound_row b = {.den = a > 0 ? a : -a,
+                             .is_domain = r->is_domain,
+                             .i_con = r->i_con,
+                             .i_open = r->i_open};
         b.aff = row_to_aff(s, r, pos, a > 0 ? -1 : 1);
         if (b.aff == NULL) {
             s->failed = true;

@@ -38,17 +38,17 @@ typedef struct ctune_open {
 } ctune_open;
 
 /* One bound: value `aff` / den, rounded up (lower) or down (upper, inclusive). */
-typedef struct ctune_bound {
+typedef struct ctune_bound_row {
     const ctune_aff *aff; /* over lvars, params, divs of params */
     int64_t den;          /* > 0 */
     bool is_domain;       /* stands in the statement's domain, not derived by elimination */
     int i_con;            /* index into stmt->cons when is_domain, else -1 */
     int i_open;           /* the loop over a form that asks for it, else -1 */
-} ctune_bound;
+} ctune_bound_row;
 
 typedef struct ctune_bounds {
     int n_lower, n_upper;
-    ctune_bound *lower, *upper; /* max of lowers, min of uppers */
+    ctune_bound_row *lower, *upper; /* max of lowers, min of uppers */
     int n_param_rows; /* facts over parameters alone without which the domain is empty, each >= 0 */
     const ctune_aff **param_rows;
     bool is_inexact; /* some value in range may have no integer point inside */

@@ -19,7 +19,7 @@ const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lowe
 }
 
 /* That value satisfies a row of a lower (is_max) or upper limit, as a form that is >= 0. */
-static const ctune_aff *row_gap(lowerer *w, const ctune_bound *b, bool is_max,
+static const ctune_aff *row_gap(lowerer *w, const ctune_bound_row *b, bool is_max,
                                 const ctune_aff *value) {
     const ctune_aff *gap =
         ctune_aff_sub(w->arena, ctune_aff_scale(w->arena, value, b->den), lower_row_aff(w, b->aff));

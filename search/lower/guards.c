@@ -6,7 +6,7 @@
 #include "search/lower/lower_private.h"
 
 /* Does a row of stmt hold by the limit (of the hull over several statements)? */
-static bool is_held(const lower_limit *limit, const ctune_bound *row) {
+static bool is_held(const lower_limit *limit, const ctune_bound_row *row) {
     for (int k = 0; k < limit->n && limit->n_groups <= 1; k++) {
         if (lower_is_parallel_row(&limit->bound[k], row)) {
             int64_t have = limit->bound[k].aff->c0, want = row->aff->c0;
@@ -33,7 +33,7 @@ ctune_status lower_note_constraints(lowerer *w, int stmt, int node, const lower_
         const lower_limit *limit = side == 0 ? lo : hi;
         int n = side == 0 ? b.n_lower : b.n_upper;
         for (int i = 0; i < n; i++) {
-            const ctune_bound *row = side == 0 ? &b.lower[i] : &b.upper[i];
+            const ctune_bound_row *row = side == 0 ? &b.lower[i] : &b.upper[i];
             bool is_con = row->is_domain && row->i_con >= 0 && row->i_con < s->n_cons;
             if ((is_con || row->i_open >= 0) && !is_held(limit, row)) {
                 if (is_con) {

@@ -276,7 +276,7 @@ static ctune_status find_limits(lowerer *w, int node, bool is_grid, lower_limit 
 
 static lower_limit copy_limit(lowerer *w, const lower_limit *limit) {
     lower_limit copy = *limit;
-    copy.bound = CTUNE_NEW_ARRAY(w->arena, ctune_bound, limit->n + 1);
+    copy.bound = CTUNE_NEW_ARRAY(w->arena, ctune_bound_row, limit->n + 1);
     if (copy.bound != NULL) {
         memcpy(copy.bound, limit->bound, (size_t)limit->n * sizeof *copy.bound);
     }
@@ -315,7 +315,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     if (nn->step > 1 && nn->sum < 0) {
         loop->lo = align_to_packs(w, node, var, loop->lo, is_grid, &is_aligned);
     }
-    if (nn->ann == CTUNE_ANN_PARALLEL && w->options->openmp && w->parallel_node < 0) {
+    if (nn->ann == CTUNE_ANN_PARALLEL && w->openmp && w->parallel_node < 0) {
         w->parallel_node = node;
         status = lower_thread_temps(w, node);
         if (status != CTUNE_OK) {
@@ -423,7 +423,8 @@ ctune_status ctune_lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_low
                        .region = nest->region,
                        .tree = nest->form->tree,
                        .arena = loops->arena,
-                       .options = options};
+                       .options = options,
+                       .openmp = options->target->openmp && !nest->region->serial};
         status = lower_program(w);
     }
     free(w);
@@ -431,7 +432,7 @@ ctune_status ctune_lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_low
         options->observer(options->observer_data, "lower", loops);
     }
     if (status == CTUNE_OK) {
-        ctune_pass_options passes = {.vector_bytes = options->vector_bytes,
+        ctune_pass_options passes = {.target = options->target,
                                      .reserved = options->reserved,
                                      .n_reserved = options->n_reserved,
                                      .sizes = options->sizes};

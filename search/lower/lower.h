@@ -12,9 +12,8 @@
 #include "search/schedule/program.h"
 
 typedef struct ctune_lower_options {
-    int vector_bytes;        /* widest vector: 16, 32, 64 */
-    bool openmp;             /* PARALLEL is honoured; else such loops are serial */
-    ctune_products products; /* how a product that is added is rounded */
+    const ctune_target *target; /* with openmp, PARALLEL is honoured; else such loops are serial */
+    ctune_products products;    /* how a product that is added is rounded */
     const char *const
         *reserved; /* identifiers that must not be used besides the region's: [n_reserved] */
     int n_reserved;

@@ -40,7 +40,7 @@ typedef struct lower_extra {
 typedef struct lower_limit {
     bool is_max;
     int n;
-    ctune_bound *bound; /* rows over variables, params and the region's divs of params */
+    ctune_bound_row *bound; /* rows over variables, params and the region's divs of params */
     /* n_groups > 1: hull of several statements' limits: bound[i] belongs to group[i]; the least
      * (is_max) or greatest of the groups' values */
     int n_groups;
@@ -88,6 +88,7 @@ typedef struct lowerer {
     const ctune_tree *tree;
     ctune_arena *arena; /* the program's */
     const ctune_lower_options *options;
+    bool openmp;        /* the target has it, and the region may use it */
     ctune_lnode *setup; /* becomes the head of the root */
     int n_open;
     lower_open open[CTUNE_MAX_OPEN];
@@ -193,7 +194,7 @@ lower_scope lower_scope_of(const lowerer *w, int stmt);
 /* The statement of the scope that runs inside loop `node` on its own account; -1. */
 int lower_scope_owner(const lowerer *w, const lower_scope *scope, int node);
 void lower_simplify(lowerer *w, int dim, lower_limit *lo, lower_limit *hi);
-bool lower_is_parallel_row(const ctune_bound *a, const ctune_bound *b);
+bool lower_is_parallel_row(const ctune_bound_row *a, const ctune_bound_row *b);
 /* Value of a limit plus add, as an index. */
 const ctune_aff *lower_limit_aff(lowerer *w, const lower_limit *limit, int64_t add);
 /* A row's form as an index (its divs become atoms). */

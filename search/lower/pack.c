@@ -126,15 +126,6 @@ const ctune_expr *ctune_pack_widen(const ctune_region *region, const ctune_stage
 /* ---- what a copy needs
  * --------------------------------------------------------------------------------------- */
 
-static bool dim_moves(const ctune_stmt *s, const ctune_stage *stage, uint32_t axes, int dim) {
-    for (int d = 0; d < stage->n_axes; d++) {
-        if ((axes >> d & 1) != 0 && ctune_aff_coef(s->iter[d], CTUNE_TERM_AXIS, dim) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_written_in_nest(const lowerer *w, int node, int tensor) {
     int stmts[CTUNE_MAX_STMTS];
     int n = lower_stmts_under(w, node, stmts);
@@ -264,7 +255,7 @@ static int panel_conds(lowerer *w, const lower_packed *p, const lower_limit *lo,
         const lower_limit *limit = side == 0 ? lo : hi;
         const ctune_aff *edge = side == 0 ? first : last;
         for (int i = 0; i < limit->n; i++) {
-            const ctune_bound *b = &limit->bound[i];
+            const ctune_bound_row *b = &limit->bound[i];
             bool from_base = side == 0 && !p->is_one_panel && b->den == 1 &&
                              ctune_aff_is_equal(b->aff, p->tile_base);
             if (from_base || (ctune_aff_is_equal(b->aff, edge) && b->den == 1)) {
@@ -489,7 +480,8 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     ctune_status status = CTUNE_OK;
     for (int pos = 0; pos < s->n_dims && status == CTUNE_OK && k.is_possible; pos++) {
         int open = innermost_open(w, s->dims[pos]);
-        if (dim_moves(s, stage, axes, s->dims[pos]) && (open < 0 || w->open[open].step != 1)) {
+        if (ctune_stmt_axes_move(w->region, s, axes, s->dims[pos]) &&
+            (open < 0 || w->open[open].step != 1)) {
             status = add_dim(w, &k, pos, into);
         }
     }

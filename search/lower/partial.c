@@ -134,7 +134,7 @@ static int find_rungs(const lowerer *w, const lower_block *b, int t, int64_t *ru
             rung[n++] = h;
         }
     } else if (ctune_type_has_vectors(type)) {
-        int lanes = ctune_tile_lanes(w->options->vector_bytes, type, dim->extent);
+        int lanes = ctune_tile_lanes(w->options->target->vector_bytes, type, dim->extent);
         int least = 16 / ctune_type_get(type)->bytes;
         if (lanes > 1 && lanes < dim->extent) {
             rung[n++] = lanes;

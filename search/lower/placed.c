@@ -13,24 +13,11 @@
 
 /* A form over the stage's axes, over the statement's dims; NULL when it has divisions. */
 static const ctune_aff *over_dims(lowerer *w, int stmt, const ctune_aff *aff) {
-    const ctune_stmt *s = &w->tree->stmts[stmt];
-    const ctune_stage *stage = &w->region->stages[s->stage];
-    const ctune_aff *sum = ctune_aff_const(w->arena, aff->c0);
-    for (int t = 0; t < aff->n_terms; t++) {
-        const ctune_term *term = &aff->terms[t];
-        const ctune_aff *part = NULL;
-        if (term->kind == CTUNE_TERM_PARAM) {
-            part = ctune_aff_term(w->arena, CTUNE_TERM_PARAM, term->id, 1);
-        }
-        for (int d = 0; d < stage->n_axes && term->kind == CTUNE_TERM_AXIS; d++) {
-            part = stage->axes[d] == term->id ? s->iter[d] : part;
-        }
-        if (part == NULL || ctune_aff_has_kind(part, CTUNE_TERM_DIV)) {
-            return NULL;
-        }
-        sum = ctune_aff_add(w->arena, sum, ctune_aff_scale(w->arena, part, term->coef));
-    }
-    return sum;
+    const ctune_aff *sum =
+        ctune_aff_has_kind(aff, CTUNE_TERM_DIV)
+            ? NULL
+            : ctune_stmt_over_dims(w->arena, w->region, &w->tree->stmts[stmt], aff);
+    return sum == NULL || ctune_aff_has_kind(sum, CTUNE_TERM_DIV) ? NULL : sum;
 }
 
 static void add_cons(const ctune_aff **cons, int *n, const ctune_stmt *from) {

@@ -185,7 +185,7 @@ ctune_status lower_bounds_rows(lowerer *w, int stmt, int node, ctune_bounds *out
     return scope_bounds(w, &scope, nn->sum >= 0 ? node : -1, nn->dim, out, tile_node);
 }
 
-bool lower_is_parallel_row(const ctune_bound *a, const ctune_bound *b) {
+bool lower_is_parallel_row(const ctune_bound_row *a, const ctune_bound_row *b) {
     if (a->den != b->den || a->aff->n_terms != b->aff->n_terms) {
         return false;
     }
@@ -199,7 +199,7 @@ bool lower_is_parallel_row(const ctune_bound *a, const ctune_bound *b) {
 }
 
 /* Keep the tightest of each class of parallel rows. */
-static int prune(ctune_bound *rows, int n, bool is_lower) {
+static int prune(ctune_bound_row *rows, int n, bool is_lower) {
     int kept = 0;
     for (int i = 0; i < n; i++) {
         bool dominated = false;
@@ -220,7 +220,8 @@ static int prune(ctune_bound *rows, int n, bool is_lower) {
 }
 
 /* Narrow the classes in `rows` to those that `other` has, too, with the looser constant. */
-static int hull(ctune_bound *rows, int n, const ctune_bound *other, int n_other, bool is_lower) {
+static int hull(ctune_bound_row *rows, int n, const ctune_bound_row *other, int n_other,
+                bool is_lower) {
     int kept = 0;
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < n_other; k++) {
@@ -240,7 +241,7 @@ static void drop_row(lower_limit *limit, int i) {
     limit->n--;
 }
 
-static bool is_var_plus(const ctune_bound *b, int var, int64_t add) {
+static bool is_var_plus(const ctune_bound_row *b, int var, int64_t add) {
     return b->den == 1 && b->aff->c0 == add && b->aff->n_terms == 1 &&
            b->aff->terms[0].kind == CTUNE_TERM_AXIS && b->aff->terms[0].id == var &&
            b->aff->terms[0].coef == 1;
@@ -260,7 +261,7 @@ void lower_simplify(lowerer *w, int dim, lower_limit *lo, lower_limit *hi) {
             bool implied = inner != NULL && inner->start_var == o->var &&
                            is_var_plus(&lo->bound[k], o->var, 0);
             for (int r = 0; o->node >= 0 && knows && r < w->node_lo[o->node].n && !implied; r++) {
-                const ctune_bound *row = &w->node_lo[o->node].bound[r];
+                const ctune_bound_row *row = &w->node_lo[o->node].bound[r];
                 implied = lower_is_parallel_row(row, &lo->bound[k]) &&
                           row->aff->c0 >= lo->bound[k].aff->c0;
             }
@@ -294,7 +295,7 @@ static bool hull_groups(lowerer *w, const ctune_bounds *each, int n, bool is_low
     for (int i = 0; i < n; i++) {
         total += is_lower ? each[i].n_lower : each[i].n_upper;
     }
-    ctune_bound *rows = CTUNE_NEW_ARRAY(w->arena, ctune_bound, total);
+    ctune_bound_row *rows = CTUNE_NEW_ARRAY(w->arena, ctune_bound_row, total);
     int *group = CTUNE_NEW_ARRAY(w->arena, int, total);
     if (rows == NULL || group == NULL) {
         return false;
@@ -310,8 +311,8 @@ static bool hull_groups(lowerer *w, const ctune_bounds *each, int n, bool is_low
     return true;
 }
 
-static ctune_bound *copy_rows(lowerer *w, const ctune_bound *rows, int n) {
-    ctune_bound *copy = CTUNE_NEW_ARRAY(w->arena, ctune_bound, n + 1);
+static ctune_bound_row *copy_rows(lowerer *w, const ctune_bound_row *rows, int n) {
+    ctune_bound_row *copy = CTUNE_NEW_ARRAY(w->arena, ctune_bound_row, n + 1);
     if (copy != NULL && n > 0) {
         memcpy(copy, rows, (size_t)n * sizeof *copy);
     }
@@ -416,7 +417,7 @@ const ctune_aff *lower_row_aff(lowerer *w, const ctune_aff *row) {
 }
 
 /* ceil(aff / den) + add or floor(aff / den) + add */
-static const ctune_aff *row_value(lowerer *w, const ctune_bound *b, bool is_max, int64_t add) {
+static const ctune_aff *row_value(lowerer *w, const ctune_bound_row *b, bool is_max, int64_t add) {
     const ctune_aff *num = ctune_aff_add_const(w->arena, lower_row_aff(w, b->aff), add * b->den);
     return is_max ? ctune_loops_ceil(w->loops, num, b->den)
                   : ctune_loops_floor(w->loops, num, b->den);

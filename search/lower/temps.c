@@ -223,7 +223,7 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const 
 
 static bool is_in_parallel(const lowerer *w, int scope) {
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
-        if (w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->options->openmp) {
+        if (w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->openmp) {
             return true;
         }
     }

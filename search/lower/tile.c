@@ -233,15 +233,15 @@ static ctune_status interior_conditions(lowerer *w, const lower_block *b, condit
     for (int n = 0; n < b->n_inner && status == CTUNE_OK && *is_possible; n++) {
         for (int side = 0; side < 2; side++) {
             const lower_limit *limit = side == 0 ? &inner[n].lo : &inner[n].hi;
-            const ctune_bound *fixed = NULL;
+            const ctune_bound_row *fixed = NULL;
             for (int i = 0; i < limit->n; i++) {
-                const ctune_bound *row = &limit->bound[i];
+                const ctune_bound_row *row = &limit->bound[i];
                 if (!limit->moves[i] && row->den == 1 && !is_over(b, inner, row->aff)) {
                     fixed = row;
                 }
             }
             for (int i = 0; i < limit->n; i++) {
-                const ctune_bound *row = &limit->bound[i];
+                const ctune_bound_row *row = &limit->bound[i];
                 if (!limit->moves[i]) {
                     continue;
                 }
@@ -425,13 +425,13 @@ static ctune_status plain_part(lowerer *w, const lower_block *b, const lower_til
 
 static lower_limit limit_of_var(lowerer *w, int var, bool is_max) {
     lower_limit limit = {.is_max = is_max, .n = 1};
-    limit.bound = CTUNE_NEW(w->arena, ctune_bound);
+    limit.bound = CTUNE_NEW(w->arena, ctune_bound_row);
     if (limit.bound == NULL) {
         limit.n = 0;
         return limit;
     }
     *limit.bound =
-        (ctune_bound){.aff = ctune_loops_var_aff(w->loops, var, 1, 0), .den = 1, .i_con = -1};
+        (ctune_bound_row){.aff = ctune_loops_var_aff(w->loops, var, 1, 0), .den = 1, .i_con = -1};
     return limit;
 }
 
@@ -494,16 +494,10 @@ ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile 
 /* ---- may the tile's points be kept in registers? --------------------------------------------- */
 
 bool lower_reads_dim(const lowerer *w, const ctune_stmt *s, const ctune_access *access, int dim) {
-    const ctune_stage *stage = &w->region->stages[s->stage];
     for (int i = 0; i < access->n_idx; i++) {
-        if (!ctune_bounds_is_plain(w->region, access->idx[i])) {
+        if (!ctune_bounds_is_plain(w->region, access->idx[i]) ||
+            ctune_stmt_moves(w->region, s, access->idx[i], dim)) {
             return true;
-        }
-        for (int d = 0; d < stage->n_axes; d++) {
-            if (ctune_aff_coef(access->idx[i], CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
-                ctune_aff_coef(s->iter[d], CTUNE_TERM_AXIS, dim) != 0) {
-                return true;
-            }
         }
     }
     return false;
@@ -533,26 +527,6 @@ static bool is_alone(lowerer *w, int stmt, const lower_tile *tile) {
         }
     }
     return true;
-}
-
-/* Index form over the stage's axes -> over the dims of the tree. */
-static const ctune_aff *index_to_dims(lowerer *w, const ctune_stmt *s, const ctune_aff *idx) {
-    const ctune_stage *stage = &w->region->stages[s->stage];
-    const ctune_aff *out = ctune_aff_const(w->arena, idx->c0);
-    for (int t = 0; t < idx->n_terms; t++) {
-        const ctune_term *term = &idx->terms[t];
-        const ctune_aff *part = ctune_aff_term(w->arena, term->kind, term->id, term->coef);
-        if (term->kind == CTUNE_TERM_AXIS) {
-            part = NULL;
-            for (int d = 0; d < stage->n_axes; d++) {
-                if (stage->axes[d] == term->id) {
-                    part = ctune_aff_scale(w->arena, s->iter[d], term->coef);
-                }
-            }
-        }
-        out = ctune_aff_add(w->arena, out, part);
-    }
-    return out;
 }
 
 /* Does the domain say diff >= 1 everywhere, by one constraint or the sum of two? */
@@ -586,8 +560,9 @@ static bool is_core_safe(lowerer *w, int stmt, const lower_tile *tile) {
         }
         bool apart = false;
         for (int i = 0; i < read->n_idx && !apart; i++) {
-            const ctune_aff *from = index_to_dims(w, s, read->idx[i]);
-            const ctune_aff *to = index_to_dims(w, s, stage->target.idx[i]);
+            const ctune_aff *from = ctune_stmt_over_dims(w->arena, w->region, s, read->idx[i]);
+            const ctune_aff *to =
+                ctune_stmt_over_dims(w->arena, w->region, s, stage->target.idx[i]);
             const ctune_aff *diff = ctune_aff_sub(w->arena, from, to);
             bool moves = from == NULL || diff == NULL;
             for (int t = 0; t < tile->n_tile && !moves; t++) {

@@ -16,9 +16,10 @@
 #define CTUNE_SEARCH_PASSES_PASSES_H
 
 #include "search/loops/loops.h"
+#include "search/target/target.h"
 
 typedef struct ctune_pass_options {
-    int vector_bytes; /* widest vector: 16, 32, 64 */
+    const ctune_target *target;
     /* Identifiers that must not be used besides the region's own list and C's keywords:
      * [n_reserved]. */
     const char *const *reserved;

@@ -302,13 +302,13 @@ static void agree(vec_pass *p) {
 }
 
 ctune_status ctune_pass_vectorise(ctune_loops *l, const ctune_pass_options *options) {
-    vec_pass p = {.l = l, .vector_bytes = options->vector_bytes};
+    vec_pass p = {.l = l, .vector_bytes = options->target->vector_bytes};
     p.buffer_lanes = CTUNE_NEW_ARRAY(l->arena, int, l->n_buffers + 1);
     if (ctune_loops_status(l) != CTUNE_OK || p.buffer_lanes == NULL) {
         return ctune_loops_status(l);
     }
     for (int b = 0; b < l->n_buffers; b++) {
-        p.buffer_lanes[b] = options->vector_bytes;
+        p.buffer_lanes[b] = options->target->vector_bytes;
     }
     collect(&p, l->root);
     agree(&p);

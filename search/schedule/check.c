@@ -207,10 +207,8 @@ static bool is_pinned(const ctune_region *region, const ctune_stmt *stmt, int di
         int n_axis_terms = 0;
         for (int t = 0; t < idx->n_terms; t++) {
             n_axis_terms += idx->terms[t].kind != CTUNE_TERM_PARAM;
-            for (int d = 0; d < stage->n_axes; d++) {
-                if (idx->terms[t].kind == CTUNE_TERM_AXIS && stage->axes[d] == idx->terms[t].id) {
-                    iter = stmt->iter[d];
-                }
+            if (idx->terms[t].kind == CTUNE_TERM_AXIS) {
+                iter = ctune_stmt_axis(region, stmt, idx->terms[t].id);
             }
         }
         if (n_axis_terms != 1 || iter == NULL) {

@@ -32,14 +32,9 @@ static uint32_t space_dims(const ctune_nest *nest, int i_stmt) {
     const ctune_stmt *stmt = &nest->form->tree->stmts[i_stmt];
     const ctune_stage *stage = stage_of(nest, i_stmt);
     uint32_t mask = 0;
-    for (int a = 0; a < stage->n_axes; a++) {
-        if (stage->reduce_mask >> a & 1) {
-            continue;
-        }
-        for (int d = 0; d < stmt->n_dims; d++) {
-            bool is_used = ctune_aff_coef(stmt->iter[a], CTUNE_TERM_AXIS, stmt->dims[d]) != 0;
-            mask |= is_used ? 1u << d : 0;
-        }
+    for (int d = 0; d < stmt->n_dims; d++) {
+        bool is_used = ctune_stmt_axes_move(nest->region, stmt, ~stage->reduce_mask, stmt->dims[d]);
+        mask |= is_used ? 1u << d : 0;
     }
     return mask;
 }
@@ -112,17 +107,13 @@ static bool is_distinct(const ctune_stage *stage, const ctune_access *a, const c
 /* Does the index move with a dim of the tile? */
 static bool moves_with_tile(const ctune_nest *nest, const ctune_cache *cache, uint32_t space,
                             const ctune_aff *idx) {
-    const ctune_stage *stage = stage_of(nest, cache->stmt);
     const ctune_stmt *stmt = &nest->form->tree->stmts[cache->stmt];
     if (ctune_aff_has_kind(idx, CTUNE_TERM_DIV)) {
         return true;
     }
-    for (int d = 0; d < stage->n_axes; d++) {
-        for (int p = 0; p < stmt->n_dims; p++) {
-            if ((space >> p & 1) && ctune_aff_coef(idx, CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
-                ctune_aff_coef(stmt->iter[d], CTUNE_TERM_AXIS, stmt->dims[p]) != 0) {
-                return true;
-            }
+    for (int p = 0; p < stmt->n_dims; p++) {
+        if ((space >> p & 1) && ctune_stmt_moves(nest->region, stmt, idx, stmt->dims[p])) {
+            return true;
         }
     }
     return false;
@@ -181,6 +172,25 @@ static bool reads_stay_outside(const ctune_nest *nest, const ctune_cache *cache,
     return true;
 }
 
+/* The most bytes of one register tile. What does not fit the registers, the compiler keeps on the
+ * stack, whose size is the user's; a thread's may be a few hundred KiB. */
+enum { MAX_TILE_BYTES = 256 << 10 };
+
+static bool fits_stack(const ctune_nest *nest, const ctune_cache *cache, uint32_t space) {
+    const ctune_stmt *stmt = &nest->form->tree->stmts[cache->stmt];
+    const ctune_tensor *target = &nest->region->tensors[stage_of(nest, cache->stmt)->target.tensor];
+    int64_t bytes = ctune_type_get(target->type)->bytes;
+    int node = ctune_nest_find_stmt(nest, cache->stmt);
+    for (int up = node; up > 0 && up != cache->at && bytes <= MAX_TILE_BYTES;
+         up = nest->node[up].parent) {
+        const ctune_nnode *loop = &nest->node[up];
+        if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) && loop->outer >= 0) {
+            bytes *= nest->node[loop->outer].step / loop->step; /* each is 1024 or less */
+        }
+    }
+    return bytes <= MAX_TILE_BYTES;
+}
+
 static const char *check_register(const ctune_nest *nest, const ctune_cache *cache) {
     const ctune_stmt *stmt = &nest->form->tree->stmts[cache->stmt];
     uint32_t space = space_dims(nest, cache->stmt);
@@ -198,7 +208,8 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
             return "loops over a register tile must be unrolled or vectorized";
         }
     }
-    return reads_stay_outside(nest, cache, space)
+    return !fits_stack(nest, cache, space) ? "a register tile of more than 256 KiB"
+           : reads_stay_outside(nest, cache, space)
                ? NULL
                : "the statement may read elements of its own register tile";
 }

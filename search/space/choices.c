@@ -23,16 +23,8 @@ static const ctune_stage *stage_of(const ctune_nest *nest, int stmt) {
 static int64_t dim_coef(const ctune_nest *nest, int i_stmt, const ctune_aff *idx, int dim,
                         bool *is_plain) {
     const ctune_stmt *stmt = &nest->form->tree->stmts[i_stmt];
-    const ctune_stage *stage = stage_of(nest, i_stmt);
-    int64_t coef = 0;
     *is_plain = !ctune_aff_has_kind(idx, CTUNE_TERM_DIV);
-    for (int a = 0; a < stage->n_axes; a++) {
-        int64_t k = ctune_aff_coef(idx, CTUNE_TERM_AXIS, stage->axes[a]);
-        if (k != 0) {
-            coef += k * ctune_aff_coef(stmt->iter[a], CTUNE_TERM_AXIS, dim);
-        }
-    }
-    return coef;
+    return ctune_stmt_coef(nest->region, stmt, idx, dim);
 }
 
 /* ---- trials ---- */
@@ -196,7 +188,8 @@ static void choose_lanes(const ctune_space *space, const form_space *fs, chain *
     static const int n_vectors[] = {1, 2, 3, 4, 6};
     double widest = 4;
     c->elem_bytes = 1;
-    c->vector_bytes = space->options.vector_bytes;
+    c->vector_bytes = space->vector_bytes;
+    c->n_vector_regs = space->target->n_vector_regs;
     for (int i = fs->base.node[c->node[c->m - 1]].first; i >= 0; i = fs->base.node[i].next) {
         ctune_type type =
             fs->base.region->tensors[stage_of(&fs->base, fs->base.node[i].stmt)->target.tensor]
@@ -207,7 +200,7 @@ static void choose_lanes(const ctune_space *space, const form_space *fs, chain *
     for (int k = 0; k + 1 < c->n_v; k++) {
         widest = fmax(widest, c->extent[c->v[k]]);
     }
-    for (int width = 16; width <= space->options.vector_bytes; width *= 2) {
+    for (int width = 16; width <= space->vector_bytes; width *= 2) {
         for (int k = 0; k < 5; k++) {
             int lanes = n_vectors[k] * (width / c->elem_bytes);
             if (lanes >= 2 && lanes <= widest) {
@@ -369,12 +362,8 @@ static void mark_reduce_dims(const ctune_nest *nest, chain *c) {
     const ctune_stage *stage = stage_of(nest, c->stmt);
     const ctune_stmt *stmt = &nest->form->tree->stmts[c->stmt];
     for (int d = 0; d < c->m; d++) {
-        bool is_space = false;
-        for (int a = 0; a < stage->n_axes; a++) {
-            is_space = is_space || (!(stage->reduce_mask >> a & 1) &&
-                                    ctune_aff_coef(stmt->iter[a], CTUNE_TERM_AXIS,
-                                                   nest->node[c->node[d]].dim) != 0);
-        }
+        bool is_space = ctune_stmt_axes_move(nest->region, stmt, ~stage->reduce_mask,
+                                             nest->node[c->node[d]].dim);
         c->reduce |= is_space ? 0 : 1u << d;
     }
 }

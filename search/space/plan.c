@@ -138,12 +138,11 @@ bool plan_is_sane(const chain *c, const plan *p) {
     if (p->shape == SHAPE_SOURCE) {
         return true;
     }
-    int n_regs = c->vector_bytes >= 64 ? 32 : 16;
     int64_t n_vectors = 1;
     for (int d = 0; d < c->m; d++) {
         int64_t bytes = (int64_t)p->reg[d] * c->elem_bytes;
         bool is_lanes = d == p->v;
         n_vectors *= is_lanes ? (bytes + c->vector_bytes - 1) / c->vector_bytes : p->reg[d];
     }
-    return n_vectors <= n_regs; /* more would spill */
+    return n_vectors <= c->n_vector_regs; /* more would spill */
 }

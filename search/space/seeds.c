@@ -80,11 +80,10 @@ typedef struct tile_sizes {
     double reduce, unrolled, vector;
 } tile_sizes;
 
-static tile_sizes sizes_for_caches(const ctune_space_options *o, const chain *c, int k,
+static tile_sizes sizes_for_caches(const ctune_target *target, const chain *c, int k,
                                    double lanes) {
-    double l1 = o->l1_bytes > 0 ? (double)o->l1_bytes : 32768;
-    double l2 = o->l2_bytes > 0 ? (double)o->l2_bytes : 1048576;
-    double l3 = o->l3_bytes > 0 ? (double)o->l3_bytes : 8388608;
+    double l1 = (double)target->cache_bytes[0], l2 = (double)target->cache_bytes[1],
+           l3 = (double)target->cache_bytes[2];
     double others = 1; /* the reduction's other dims run inside the tile, too */
     for (int d = 0; d < c->m; d++) {
         others *= (c->reduce >> d & 1) && d != k ? c->extent[d] : 1;
@@ -171,7 +170,7 @@ static void seed_register(const ctune_space *space, const chain *c, const recipe
     set(point, c->slots.unroll[0], nearest(unroll_sizes, N_UNROLL, unroll));
     set_orders(c, point, v, u, k);
     seed_packs(c, r, point, v);
-    tile_sizes t = sizes_for_caches(&space->options, c, k, n_vectors * per_vector);
+    tile_sizes t = sizes_for_caches(space->target, c, k, n_vectors * per_vector);
     if (r->blocking == BLOCK_FULL || r->blocking == BLOCK_ONE_SIDE) {
         set_tile(c, point, k, t.reduce);
         set_tile(c, point, v, t.vector);
@@ -255,7 +254,7 @@ static int add_seed(const ctune_point *point, ctune_point *out, int n, int max) 
 }
 
 int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
-    bool has_parallel = space->options.openmp && !space->program->region->serial;
+    bool has_parallel = space->target->openmp && !space->program->region->serial;
     int n = 0;
     for (int r = 0; r <= N_RECIPES; r++) {
         const recipe *row = r == N_RECIPES ? NULL : &recipes[r];

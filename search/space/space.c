@@ -56,8 +56,8 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     return chains_find(ctx, space, space->n_forms - 1);
 }
 
-ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program,
-                                const ctune_space_options *options, ctune_space **out) {
+ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ctune_target *target,
+                                ctune_space **out) {
     static const char *const prefixes[] = {"", "distribute", "polyhedral smart", "polyhedral max",
                                            "polyhedral min"};
     ctune_space *space = calloc(1, sizeof *space);
@@ -66,10 +66,8 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program,
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     space->program = program;
-    space->options = *options;
-    if (space->options.vector_bytes < 16) {
-        space->options.vector_bytes = 16;
-    }
+    space->target = target;
+    space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
         status = add_form(ctx, space, prefixes[k]);
     }

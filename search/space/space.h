@@ -11,6 +11,7 @@
 
 #include "runtime/rng.h"
 #include "search/schedule/program.h"
+#include "search/target/target.h"
 
 enum { CTUNE_SPACE_DECISIONS = 160 };
 
@@ -19,19 +20,12 @@ typedef struct ctune_point {
     int16_t decision[CTUNE_SPACE_DECISIONS];
 } ctune_point;
 
-typedef struct ctune_space_options {
-    int vector_bytes; /* widest vector of the target */
-    bool openmp;      /* parallel loops are a choice */
-    int64_t l1_bytes, l2_bytes, l3_bytes;
-} ctune_space_options;
-
 typedef struct ctune_space ctune_space;
 
-/* program borrowed. Owner of *out: caller. Always holds at least the identity (decision vector of
- * zeros = the source order). */
+/* program and target borrowed. Owner of *out: caller. Always holds at least the identity (decision
+ * vector of zeros = the source order). */
 CTUNE_MUST_USE ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program,
-                                               const ctune_space_options *options,
-                                               ctune_space **out);
+                                               const ctune_target *target, ctune_space **out);
 void ctune_space_destroy(ctune_space *space);
 double ctune_space_size(const ctune_space *space); /* number of points, may be inf */
 int ctune_space_n_decisions(const ctune_space *space);

@@ -83,7 +83,7 @@ typedef struct chain {
     int n_packs;
     pack_read pack[MAX_PACKS];
     int elem_bytes; /* of the target */
-    int vector_bytes;
+    int vector_bytes, n_vector_regs;
     chain_slots slots;
 } chain;
 
@@ -103,7 +103,8 @@ typedef struct decision {
 
 struct ctune_space {
     ctune_program *program;
-    ctune_space_options options;
+    const ctune_target *target;
+    int vector_bytes; /* the target's, at least 16 */
     int n_forms;
     form_space *form[MAX_SPACE_FORMS];
     int n_decisions;

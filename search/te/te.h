@@ -62,14 +62,6 @@ static inline bool ctune_type_is_float(ctune_type t) {
     return t >= CTUNE_F16;
 }
 
-/* Where the compiler may fuse a product and a sum that stand apart in the text. Zero is what is
- * right for every compile. */
-typedef enum ctune_contract {
-    CTUNE_CONTRACT_FAST, /* anywhere: GCC outside the ISO modes, -ffp-contract=fast, -ffast-math */
-    CTUNE_CONTRACT_ON,   /* within one expression: Clang */
-    CTUNE_CONTRACT_OFF   /* nowhere */
-} ctune_contract;
-
 /* ---- affine forms
  * -------------------------------------------------------------------------------------------- */
 typedef enum ctune_term_kind {

@@ -1,6 +1,6 @@
 /* Lock: any text is a lock or an error that changes nothing; what is read prints, and parses to the
  * same. */
-#include "search/records/records.h"
+#include "search/lock/lock.h"
 
 #include "tests/fuzz/fuzz.h"
 

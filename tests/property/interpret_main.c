@@ -45,6 +45,7 @@ typedef struct interpret {
     ctune_region *region;
     ctune_program *program;
     ctune_space *space;
+    ctune_target target; /* of the space */
     value_set sets[N_SETS];
     ctune_rng rng;
     /* the candidate at hand */
@@ -285,11 +286,10 @@ static void observe(void *data, const char *pass, const ctune_loops *loops) {
 static void check_pair(interpret *p, const ctune_nest *nest, const ctune_point *point) {
     static const int widths[] = {16, 32, 64};
     p->products = ctune_rng_below(&p->rng, 2) == 0 ? CTUNE_PRODUCTS_ROUNDED : CTUNE_PRODUCTS_FUSED;
-    ctune_lower_options options = {.vector_bytes = widths[ctune_rng_below(&p->rng, 3)],
-                                   .openmp = ctune_rng_below(&p->rng, 2) == 0,
-                                   .products = p->products,
-                                   .observer = observe,
-                                   .observer_data = p};
+    const ctune_target target = {.vector_bytes = widths[ctune_rng_below(&p->rng, 3)],
+                                 .openmp = ctune_rng_below(&p->rng, 2) == 0};
+    ctune_lower_options options = {
+        .target = &target, .products = p->products, .observer = observe, .observer_data = p};
     ctune_loops *loops = NULL;
     p->settled =
         ctune_rng_below(&p->rng, 4) == 0 ? &p->sets[ctune_rng_below(&p->rng, N_SETS)] : NULL;
@@ -328,13 +328,11 @@ static bool region_open(interpret *p, int id) {
         p->n_failures++;
         return false;
     }
-    ctune_space_options options = {.vector_bytes = 64,
-                                   .openmp = true,
-                                   .l1_bytes = 2 << 10,
-                                   .l2_bytes = 16 << 10,
-                                   .l3_bytes = 128 << 10};
+    static const int64_t caches[3] = {2 << 10, 16 << 10, 128 << 10};
+    ctune_target_init(&p->target, 64, caches, 1);
+    p->target.openmp = true;
     if (ctune_program_create(&p->ctx, p->region, &p->program) != CTUNE_OK ||
-        ctune_space_create(&p->ctx, p->program, &options, &p->space) != CTUNE_OK) {
+        ctune_space_create(&p->ctx, p->program, &p->target, &p->space) != CTUNE_OK) {
         return false; /* too complex: refused by dependences */
     }
     for (int i = 0; i < N_SETS; i++) {

@@ -39,7 +39,8 @@ typedef struct property_candidate {
 typedef struct property_batch {
     int number;
     const char *compiler;
-    ctune_emit_options emit;
+    ctune_target target;
+    ctune_emit_options emit; /* borrows target */
     ctune_products products; /* of the candidates: what the interpreter goes by */
     bool may_contract;       /* the compiler is allowed to fuse: the text must decide */
     int n_regions, n_candidates;

@@ -201,14 +201,9 @@ static bool region_open(property *p, property_region *r, int id, const property_
     }
     r->rng = rng;
     check_round_trip(p, r);
-    ctune_space_options options = {.vector_bytes = b->emit.vector_bytes,
-                                   .openmp = b->emit.openmp,
-                                   .l1_bytes = 2 << 10,
-                                   .l2_bytes = 16 << 10,
-                                   .l3_bytes = 128 << 10};
     ctune_status status = ctune_program_create(&p->ctx, r->region, &r->program);
     if (status == CTUNE_OK) {
-        status = ctune_space_create(&p->ctx, r->program, &options, &r->space);
+        status = ctune_space_create(&p->ctx, r->program, &b->target, &r->space);
     }
     if (status != CTUNE_OK) {
         p->n_refused_regions++;
@@ -240,20 +235,18 @@ static property_batch *batch_make(property *p, int number) {
     }
     b->number = number;
     b->compiler = p->compilers[number % p->n_compilers];
-    b->emit = (ctune_emit_options){.vector_bytes = widths[number % 3],
-                                   .openmp = number % 4 == 3,
-                                   .comments = number % 2 == 0,
-                                   .contract = CTUNE_CONTRACT_OFF};
+    static const int64_t caches[3] = {2 << 10, 16 << 10, 128 << 10};
+    ctune_target_init(&b->target, widths[number % 3], caches, 1);
+    b->target.openmp = number % 4 == 3;
     /* products: no fusing at all; fused by the text; rounded by the text although the compiler may
      * fuse */
     int mode = p->has_fma ? number / 2 % 3 : 0;
     b->may_contract = mode > 0;
     b->products = mode == 1 ? CTUNE_PRODUCTS_FUSED : CTUNE_PRODUCTS_ROUNDED;
-    if (b->may_contract) {
-        b->emit.fma = true;
-        b->emit.contract = CTUNE_CONTRACT_FAST;
-        b->emit.round_products = mode == 2;
-    }
+    b->target.has_fma = mode > 0;
+    b->target.contract = mode > 0 ? CTUNE_CONTRACT_FAST : CTUNE_CONTRACT_OFF;
+    b->emit = (ctune_emit_options){
+        .target = &b->target, .comments = number % 2 == 0, .round_products = mode == 2};
     b->candidates =
         calloc((size_t)REGIONS_PER_BATCH * (size_t)(p->per_region + 1), sizeof *b->candidates);
     b->regions = calloc(REGIONS_PER_BATCH, sizeof *b->regions);

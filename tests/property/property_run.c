@@ -95,7 +95,7 @@ bool property_compile_start(property *p, property_batch *b) {
     while (words[n] != NULL) {
         n++;
     }
-    if (b->emit.openmp) {
+    if (b->target.openmp) {
         words[n++] = "-fopenmp";
     }
     if (p->is_sanitized) { /* undefined behaviour ends the child: no runtime library is needed */

@@ -7,7 +7,7 @@ void gemm(int n, float A[n][n], float B[n][n], float C[n][n]) {
             for (int k = 0; k < n; k++)
                 C[i][j] += A[i][k] * B[k][j];
 }
-// CHECK: typedef float ctune_f32x8 __attribute__((vector_size(32)
+// CHECK: typedef float ctune_f32x8 __attribute__((__vector_size__(32)
 // CHECK: for (long i0 = 0; i0 < n; i0 += 2) {
 // CHECK: ctune_f32x8 acc_0_0 = *(const ctune_f32x8u *)&C[i0][j0];
 // CHECK: ctune_f32x8 acc_1_1 = *(const ctune_f32x8u *)&C[i0 + 1][j0 + 8];

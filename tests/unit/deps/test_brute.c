@@ -256,7 +256,7 @@ static void random_shuffle(ctune_rng *rng, const ctune_tree *source, shuffle *sh
 }
 
 /* Axis at source position order[p] = dim[p] + skew * dim[p - 1] + shift. */
-static void place_stmt(ctune_build *b, const ctune_tree *source, const shuffle *sh, int s) {
+static void place_stmt(ctune_tree_builder *b, const ctune_tree *source, const shuffle *sh, int s) {
     const ctune_stmt *from = &source->stmts[s];
     ctune_stmt *stmt = &b->stmts[s];
     const ctune_aff *map[CTUNE_MAX_DIMS] = {NULL};
@@ -265,7 +265,7 @@ static void place_stmt(ctune_build *b, const ctune_tree *source, const shuffle *
         bool is_shared = s == 1 && p < sh->n_shared;
         char name[8];
         snprintf(name, sizeof name, "d%d_", s);
-        stmt->dims[p] = is_shared ? b->stmts[0].dims[p] : ctune_build_dim(b, name);
+        stmt->dims[p] = is_shared ? b->stmts[0].dims[p] : ctune_tree_builder_dim(b, name);
         const ctune_aff *value = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, stmt->dims[p], 1);
         value = ctune_aff_add_const(b->arena, value, sh->shift[s][p]);
         if (sh->skew[s][p] != 0) {
@@ -281,20 +281,20 @@ static void place_stmt(ctune_build *b, const ctune_tree *source, const shuffle *
     stmt->cons = ctune_affs_map(b->arena, from->n_cons, from->cons, map);
 }
 
-static const ctune_tnode *wrap(ctune_build *b, const ctune_stmt *stmt, int from, int to,
+static const ctune_tnode *wrap(ctune_tree_builder *b, const ctune_stmt *stmt, int from, int to,
                                const ctune_tnode *node) {
     for (int p = to - 1; p >= from; p--) {
         ctune_tnodes *one = CTUNE_NEW(b->arena, ctune_tnodes);
         assert_non_null(one);
         ctune_tnodes_append(one, node);
-        node = ctune_build_loop(b, stmt->dims[p], one);
+        node = ctune_tree_builder_loop(b, stmt->dims[p], one);
     }
     return node;
 }
 
 static ctune_tree *shuffled_tree(fixture *f, const shuffle *sh) {
-    ctune_build b;
-    assert_int_equal(ctune_build_init(&f->ctx, &b, f->region), CTUNE_OK);
+    ctune_tree_builder b;
+    assert_int_equal(ctune_tree_builder_init(&f->ctx, &b, f->region), CTUNE_OK);
     b.n_stmts = 2;
     place_stmt(&b, f->tree, sh, 0);
     place_stmt(&b, f->tree, sh, 1);
@@ -303,15 +303,16 @@ static ctune_tree *shuffled_tree(fixture *f, const shuffle *sh) {
     for (int i = 0; i < 2; i++) {
         int s = sh->is_swapped ? 1 - i : i;
         const ctune_stmt *stmt = &b.stmts[s];
-        ctune_tnodes_append(kids,
-                            wrap(&b, stmt, sh->n_shared, stmt->n_dims, ctune_build_stmt(&b, s)));
+        ctune_tnodes_append(
+            kids, wrap(&b, stmt, sh->n_shared, stmt->n_dims, ctune_tree_builder_stmt(&b, s)));
     }
     if (sh->n_shared > 0) {
-        const ctune_tnode *inner = ctune_build_loop(&b, b.stmts[0].dims[sh->n_shared - 1], kids);
+        const ctune_tnode *inner =
+            ctune_tree_builder_loop(&b, b.stmts[0].dims[sh->n_shared - 1], kids);
         ctune_tnodes_append(root, wrap(&b, &b.stmts[0], 0, sh->n_shared - 1, inner));
     }
     ctune_tree *tree;
-    assert_int_equal(ctune_build_finish(&f->ctx, &b, sh->n_shared > 0 ? root : kids, &tree),
+    assert_int_equal(ctune_tree_builder_finish(&f->ctx, &b, sh->n_shared > 0 ? root : kids, &tree),
                      CTUNE_OK);
     return tree;
 }

@@ -54,13 +54,12 @@ static inline bool can_run(const compile *c) {
 #endif
 }
 
-static inline ctune_emit_options options_of(const compile *c, int vector_bytes) {
-    return (ctune_emit_options){.vector_bytes = vector_bytes,
-                                .openmp = c->openmp,
-                                .comments = true,
-                                .fma = c->fma,
-                                .contract = c->contract,
-                                .is_c90 = c->is_c90};
+static inline ctune_target target_of(const compile *c, int vector_bytes) {
+    return (ctune_target){.vector_bytes = vector_bytes,
+                          .openmp = c->openmp,
+                          .has_fma = c->fma,
+                          .contract = c->contract,
+                          .is_c90 = c->is_c90};
 }
 
 /* Compiles text; out: what was made, below a new folder. More flags may follow those of the row.
@@ -210,7 +209,7 @@ static inline ctune_loops *program_of(ctune_ctx *ctx, const ctune_region *region
     char *whole = NULL;
     ctune_loops *l = NULL;
     assert_true(asprintf(&whole, "loops 1\n%s", text) > 0);
-    ctune_pass_options options = {.vector_bytes = 64};
+    ctune_pass_options options = {.target = &(const ctune_target){.vector_bytes = 64}};
     if (ctune_loops_parse(ctx, region, whole, &l) != CTUNE_OK ||
         ctune_loops_verify(ctx, l) != CTUNE_OK || ctune_pass_name(l, &options) != CTUNE_OK) {
         fail_msg("%s\n%s", ctx->error, text);

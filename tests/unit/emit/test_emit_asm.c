@@ -47,7 +47,7 @@ static void print_unit(const ctune_emit_options *options, ctune_text *out) {
     ctune_loops *l = NULL;
     char *whole = NULL;
     assert_true(asprintf(&whole, "loops 1\n%s", tile) > 0);
-    ctune_pass_options passes = {.vector_bytes = options->vector_bytes};
+    ctune_pass_options passes = {.target = options->target};
     if (ctune_loops_parse(&ctx, region, whole, &l) != CTUNE_OK ||
         ctune_passes_run(l, &passes, NULL, NULL) != CTUNE_OK) {
         fail_msg("%s", ctx.error);
@@ -84,7 +84,8 @@ static bool takes(const char *compiler, const char *flags) {
 static void assembly_of(const compile *c, int vector_bytes, ctune_text *out) {
     ctune_ctx ctx;
     ctune_ctx_init(&ctx);
-    ctune_emit_options options = options_of(c, vector_bytes);
+    ctune_target target = target_of(c, vector_bytes);
+    ctune_emit_options options = {.target = &target, .comments = true};
     ctune_text text;
     ctune_text_init(&text);
     print_unit(&options, &text);

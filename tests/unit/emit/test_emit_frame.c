@@ -51,7 +51,8 @@ static void test_candidates(void **state) {
         ctune_ctx_init(&ctx);
         unit u = {.region = region};
         fill(&u, &ctx, c);
-        ctune_emit_options options = options_of(c, 64);
+        ctune_target target = target_of(c, 64);
+        ctune_emit_options options = {.target = &target, .comments = true};
         ctune_text text;
         ctune_text_init(&text);
         unit_print(&u, &ctx, &options, &text);
@@ -127,7 +128,8 @@ static void test_source(void **state) {
         ctune_ctx_init(&ctx);
         unit u = {.region = region};
         fill(&u, &ctx, c);
-        ctune_emit_options options = options_of(c, 64);
+        ctune_target target = target_of(c, 64);
+        ctune_emit_options options = {.target = &target, .comments = true};
         ctune_text text;
         ctune_text_init(&text);
         print_source(&u, &ctx, &options, &text);
@@ -163,7 +165,7 @@ static const char *printed(ctune_region *region, const char *program,
 static void test_guard(void **state) {
     (void)state;
     ctune_region *region = region_of(pointers);
-    ctune_emit_options options = {.vector_bytes = 64};
+    ctune_emit_options options = {.target = &(const ctune_target){.vector_bytes = 64}};
     ctune_text text;
     const char *t = printed(region, "for i.0 from 0 below n {\n    store B[i.0] = A[i.0]\n}\n",
                             &options, NULL, &text);
@@ -192,7 +194,7 @@ static void test_names(void **state) {
         region_of("te 1\nregion names\nparam n i32 sizes 64 text \"ctune_v_n\"\naxis i i32\n"
                   "tensor ctune_mem f32 [n]\nstage S0: ctune_mem[i] = ctune_mem[i]\n"
                   "order {\n    for i: 0 <= i < n {\n        S0\n    }\n}\n");
-    ctune_emit_options options = {.vector_bytes = 64};
+    ctune_emit_options options = {.target = &(const ctune_target){.vector_bytes = 64}};
     ctune_text text;
     const char *t = printed(region,
                             "decl b.b0[n] f32 program\nfor i.0 from 0 below n {\n"
@@ -216,7 +218,8 @@ static void test_no_memory(void **state) {
     (void)state;
     ctune_region *region = region_of(pointers);
     const compile c = {"gcc", "-O1", false, CTUNE_CONTRACT_FAST, false, false, 0};
-    ctune_emit_options options = options_of(&c, 16);
+    ctune_target target = target_of(&c, 16);
+    ctune_emit_options options = {.target = &target, .comments = true};
     ctune_text text, whole;
     ctune_text_init(&whole);
     ctune_emit_prelude(&options, &whole);
@@ -246,7 +249,8 @@ static void test_no_memory(void **state) {
 static void test_memory_faults(void **state) {
     (void)state;
     ctune_region *region = loops_region();
-    ctune_emit_options options = {.vector_bytes = 16, .openmp = true, .fma = true};
+    const ctune_target target = {.vector_bytes = 16, .openmp = true, .has_fma = true};
+    ctune_emit_options options = {.target = &target};
     int n_ok = 0;
     for (const char *const *text = loops_programs(); *text != NULL; text++) {
         ctune_status status = CTUNE_ENOMEM;

@@ -214,7 +214,8 @@ static void test_values(void **state) {
         if (!has_command(c->compiler)) {
             continue;
         }
-        ctune_emit_options options = options_of(c, 64);
+        ctune_target target = target_of(c, 64);
+        ctune_emit_options options = {.target = &target, .comments = true};
         ctune_text text;
         ctune_text_init(&text);
         unit_print(&u, &ctx, &options, &text);

@@ -20,17 +20,16 @@ typedef struct fixture {
     ctune_region *region;
     ctune_program *program;
     ctune_space *space;
-    ctune_machine machine;
+    ctune_target target;
 } fixture;
 
 static inline void fixture_init(fixture *f, const char *text) {
     static const int64_t caches[3] = {49152, 1048576, 33554432};
-    const ctune_space_options options = {64, false, 49152, 1048576, 33554432};
     ctune_ctx_init(&f->ctx);
+    ctune_target_init(&f->target, 64, caches, 1);
     assert_int_equal(ctune_te_parse(&f->ctx, text, &f->region), CTUNE_OK);
     assert_int_equal(ctune_program_create(&f->ctx, f->region, &f->program), CTUNE_OK);
-    assert_int_equal(ctune_space_create(&f->ctx, f->program, &options, &f->space), CTUNE_OK);
-    ctune_machine_default(&f->machine, 64, caches, 1);
+    assert_int_equal(ctune_space_create(&f->ctx, f->program, &f->target, &f->space), CTUNE_OK);
 }
 
 static inline void fixture_clear(fixture *f) {
@@ -74,7 +73,7 @@ static inline double true_time(const simulator *s, const ctune_point *p, double 
 }
 
 static inline double nest_time(const fixture *f, uint64_t seed, const ctune_nest *nest) {
-    double x = 0.5 * log2(ctune_estimate(nest, &f->machine)) + 12;
+    double x = 0.5 * log2(ctune_estimate(nest, &f->target)) + 12;
     for (int i = 0; i < nest->n_nodes; i++) {
         const ctune_nnode *node = &nest->node[i];
         if (node->kind == CTUNE_NN_LOOP) {
@@ -108,7 +107,7 @@ static inline ctune_status simulate_collect(ctune_ctx *ctx, void *user, double b
         assert_true(ctune_space_nest(s->f->space, &trials[i].point, &nest));
         double t = s->is_by_nest
                        ? nest_time(s->f, s->seed, &nest)
-                       : true_time(s, &trials[i].point, ctune_estimate(&nest, &s->f->machine));
+                       : true_time(s, &trials[i].point, ctune_estimate(&nest, &s->f->target));
         memset(&trials[i].result, 0, sizeof trials[i].result);
         bool fails = s->fail_every > 0 && ++s->n_trials % s->fail_every == 0;
         trials[i].result.outcome = fails ? CTUNE_RUN_CRASH : CTUNE_RUN_OK;
@@ -143,7 +142,7 @@ static inline simulator *run_search(fixture *f, const ctune_engine_options *opti
                                     ctune_engine_result *result, ctune_status expected) {
     const ctune_measurer measurer = simulator_measurer(f, s);
     ctune_status status =
-        ctune_engine_run(&f->ctx, f->space, &f->machine, &measurer, options, 0, result);
+        ctune_engine_run(&f->ctx, f->space, &f->target, &measurer, options, 0, result);
     assert_int_equal(status, expected);
     return s;
 }

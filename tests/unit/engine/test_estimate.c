@@ -12,7 +12,7 @@ static double estimate(fixture *f, const char *schedule_text) {
     }
     assert_int_equal(status, CTUNE_OK);
     ctune_schedule_clear(&schedule);
-    double ns = ctune_estimate(&nest, &f->machine);
+    double ns = ctune_estimate(&nest, &f->target);
     assert_true(ns > 0 && isfinite(ns));
     return ns;
 }
@@ -80,7 +80,7 @@ static void test_parallel(void **state) {
     snprintf(text, sizeof text, "%s parallel j0", blocked);
     double one_core = estimate(&f, text);
     assert_true(one_core >= serial);
-    f.machine.n_cores = 4;
+    f.target.n_threads = 4;
     double outer = estimate(&f, text);
     snprintf(text, sizeof text, "%s parallel i0", blocked);
     double inner = estimate(&f, text);
@@ -114,12 +114,26 @@ static void test_all_samples(void **state) {
             ctune_nest nest;
             ctune_space_sample(f.space, &rng, &point);
             if (ctune_space_nest(f.space, &point, &nest)) {
-                double ns = ctune_estimate(&nest, &f.machine);
+                double ns = ctune_estimate(&nest, &f.target);
                 assert_true(isfinite(ns) && ns > 1000 && ns < 1e15);
             }
         }
         fixture_clear(&f);
     }
+}
+
+/* Of measured rates the estimate takes the clock alone. */
+static void test_rates(void **state) {
+    (void)state;
+    fixture f;
+    fixture_init(&f, te_sample_gemm());
+    double before = estimate(&f, blocked);
+    f.target.is_measured = true;
+    f.target.rates = (ctune_rates){.fma_per_cycle = 0.5, .fma_latency = 9, .loads_per_cycle = 0.1};
+    assert_true(estimate(&f, blocked) == before);
+    f.target.ghz *= 2;
+    assert_true(fabs(estimate(&f, blocked) / before - 0.5) < 1e-9);
+    fixture_clear(&f);
 }
 
 /* The design number is 100,000 nests a second; a slow build or a busy machine still passes at a
@@ -135,7 +149,7 @@ static void test_speed(void **state) {
     int64_t start = ctune_now_ns();
     double sum = 0;
     for (int i = 0; i < 20000; i++) {
-        sum += ctune_estimate(&nest, &f.machine);
+        sum += ctune_estimate(&nest, &f.target);
     }
     double per_s = 20000 / ((double)(ctune_now_ns() - start) * 1e-9);
     print_message("%.0f nests a second\n", per_s);
@@ -145,9 +159,10 @@ static void test_speed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),        cmocka_unit_test(test_register_tile),
-        cmocka_unit_test(test_parallel),    cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_all_samples), cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_gemm),          cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_pack),          cmocka_unit_test(test_all_samples),
+        cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static double truth_of(const fixture *f, uint64_t seed, const ctune_point *point
 static double estimate_of(const fixture *f, const ctune_point *point) {
     ctune_nest nest;
     assert_true(ctune_space_nest(f->space, point, &nest));
-    return log2(ctune_estimate(&nest, &f->machine));
+    return log2(ctune_estimate(&nest, &f->target));
 }
 
 static ctune_point source_of(const fixture *f) {
@@ -22,7 +22,7 @@ static ctune_point source_of(const fixture *f) {
 
 static ctune_point choose(fixture *f, const ctune_predict_options *o, double *score) {
     ctune_point point;
-    assert_int_equal(ctune_engine_predict(&f->ctx, f->space, &f->machine, o, &point, score),
+    assert_int_equal(ctune_engine_predict(&f->ctx, f->space, &f->target, o, &point, score),
                      CTUNE_OK);
     ctune_point again = point;
     ctune_space_normalise(f->space, &again);
@@ -47,7 +47,7 @@ static void test_estimate(void **state) {
             ctune_nest nest;
             ctune_space_normalise(f.space, &seeds[i]);
             if (ctune_space_nest(f.space, &seeds[i], &nest)) {
-                assert_true(found <= log2(ctune_estimate(&nest, &f.machine)) + 1e-9);
+                assert_true(found <= log2(ctune_estimate(&nest, &f.target)) + 1e-9);
             }
         }
         source = source_of(&f);

@@ -4,7 +4,7 @@
 static ctune_engine *create(fixture *f, const ctune_engine_options *o, simulator *s) {
     ctune_engine *e = NULL;
     const ctune_measurer measurer = simulator_measurer(f, s);
-    assert_int_equal(ctune_engine_create(&f->ctx, f->space, &f->machine, &measurer, o, 0, &e),
+    assert_int_equal(ctune_engine_create(&f->ctx, f->space, &f->target, &measurer, o, 0, &e),
                      CTUNE_OK);
     return e;
 }

@@ -24,18 +24,17 @@ typedef struct fixture {
     ctune_region *region;
     ctune_program *program;
     ctune_space *space;
-    ctune_feature_target target;
+    ctune_target target;
 } fixture;
 
 static inline void fixture_init(fixture *f, const char *text) {
     static const int64_t caches[3] = {49152, 1048576, 33554432};
-    const ctune_space_options options = {64, true, 49152, 1048576, 33554432};
     ctune_ctx_init(&f->ctx);
+    ctune_target_init(&f->target, 64, caches, 4);
+    f->target.openmp = true;
     assert_int_equal(ctune_te_parse(&f->ctx, text, &f->region), CTUNE_OK);
     assert_int_equal(ctune_program_create(&f->ctx, f->region, &f->program), CTUNE_OK);
-    assert_int_equal(ctune_space_create(&f->ctx, f->program, &options, &f->space), CTUNE_OK);
-    ctune_machine_default(&f->target.machine, 64, caches, 4);
-    f->target.is_gcc = false;
+    assert_int_equal(ctune_space_create(&f->ctx, f->program, &f->target, &f->space), CTUNE_OK);
 }
 
 static inline void fixture_clear(fixture *f) {

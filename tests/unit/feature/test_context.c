@@ -149,7 +149,7 @@ static void test_register_tile(void **state) {
     is_near(row, "estimate.kernel.register_share", 0.5);
     is_near(row, "estimate.kernel.reduction", 8);
     is_near(row, "estimate.kernel.unit", 1);
-    is_near(row, "estimate.total", log2(ctune_estimate(&nest, &f.target.machine)));
+    is_near(row, "estimate.total", log2(ctune_estimate(&nest, &f.target)));
     is_near(row, "estimate.mean.register", 1);
     is_near(row, "store.alloc.count", 1);
     is_near(row, "store.alloc.bytes", log2(256 * 32 * 4));

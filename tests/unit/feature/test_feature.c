@@ -235,14 +235,14 @@ static void test_new_structure(void **state) {
         fixture_nest(&f, schedules[k], &nest);
         ctune_feature_get(&nest, &f.target, CTUNE_FEATURE_ALL, row);
         assert_true(memcmp(row, plain, sizeof row) != 0 && isfinite(row[0]));
-        assert_true(ctune_estimate(&nest, &f.target.machine) > 0);
+        assert_true(ctune_estimate(&nest, &f.target) > 0);
     }
     fixture_clear(&f);
     fixture_init(&f, blur);
     fixture_nest(&f, "split y_2 8 -> yt y_2; compute S0 at yt", &nest);
     ctune_feature_get(&nest, &f.target, CTUNE_FEATURE_ALL, row);
     assert_true(column(row, "knob.form.statements") > 1);
-    assert_true(ctune_estimate(&nest, &f.target.machine) > 0);
+    assert_true(ctune_estimate(&nest, &f.target) > 0);
     fixture_clear(&f);
 }
 

@@ -151,8 +151,8 @@ static void takes_drift_out(void **state) {
 
 static void facts_of_a_target_reach_the_rows(void **state) {
     fixture *f = *state;
-    ctune_target_facts facts;
-    ctune_target_facts_from_key(TARGET, &facts);
+    ctune_target facts;
+    ctune_target_from_key(TARGET, &facts);
     facts.ghz = 1.5;
     assert_int_equal(ctune_history_facts_set(&f->ctx, f->history, TARGET, &facts), CTUNE_OK);
     add(f, TARGET, te, "", CTUNE_RUN_OK, 1000, 1000);

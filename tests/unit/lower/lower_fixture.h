@@ -160,8 +160,8 @@ static inline void compare_all(void *data, const char *pass, const ctune_loops *
 
 /* Lowers the nest and compares; false with words in c->error. */
 static inline bool lowers_right(comparison *c, const ctune_nest *nest) {
-    ctune_lower_options options = {.vector_bytes = 32,
-                                   .openmp = true,
+    const ctune_target target = {.vector_bytes = 32, .openmp = true};
+    ctune_lower_options options = {.target = &target,
                                    .products = CTUNE_PRODUCTS_ROUNDED,
                                    .observer = compare_all,
                                    .observer_data = c};

@@ -65,7 +65,7 @@ static void build_tile(fixture *f, int64_t rows, int64_t cols, bool is_vector_ou
 }
 
 static void run_passes(fixture *f, int vector_bytes) {
-    ctune_pass_options options = {.vector_bytes = vector_bytes};
+    ctune_pass_options options = {.target = &(const ctune_target){.vector_bytes = vector_bytes}};
     if (ctune_passes_run(f->l, &options, NULL, NULL) != CTUNE_OK) {
         fail_msg("%s", f->ctx.error);
     }

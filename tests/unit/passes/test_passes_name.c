@@ -30,8 +30,9 @@ static void define(fixture *f, const char *const *hints, int n) {
 }
 
 static void name(fixture *f, const char *const *reserved, int n_reserved) {
-    ctune_pass_options options = {
-        .vector_bytes = 64, .reserved = reserved, .n_reserved = n_reserved};
+    ctune_pass_options options = {.target = &(const ctune_target){.vector_bytes = 64},
+                                  .reserved = reserved,
+                                  .n_reserved = n_reserved};
     if (ctune_pass_name(f->l, &options) != CTUNE_OK) {
         fail_msg("%s", f->ctx.error);
     }

@@ -137,7 +137,8 @@ static void test_equal_after_each_pass(void **state) {
             ctune_text_clear(&text);
         }
         static const int widths[] = {16, 32, 64};
-        ctune_pass_options options = {.vector_bytes = widths[seed % 3]};
+        ctune_pass_options options = {.target =
+                                          &(const ctune_target){.vector_bytes = widths[seed % 3]}};
         if (ctune_passes_run(f.l, &options, check, &w) != CTUNE_OK) {
             fail_msg("seed %llu: %s", (unsigned long long)seed, f.ctx.error);
         }
@@ -176,7 +177,7 @@ static void test_out_of_memory(void **state) {
             fixture_open(&f, te);
             make_program(&f, seed);
             f.ctx.alloc_fail_at = f.ctx.n_allocs + n;
-            ctune_pass_options options = {.vector_bytes = 32};
+            ctune_pass_options options = {.target = &(const ctune_target){.vector_bytes = 32}};
             ctune_status status = ctune_passes_run(f.l, &options, NULL, NULL);
             assert_true(status == CTUNE_OK || status == CTUNE_ENOMEM);
             is_done = status == CTUNE_OK;

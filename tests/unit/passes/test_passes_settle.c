@@ -7,7 +7,9 @@
 static void check(const int64_t *sizes, const char *text, const char *want) {
     ctune_region *region = loops_region();
     ctune_loops *l = loops_parsed(region, text);
-    ctune_pass_options options = {.vector_bytes = 64, .sizes = sizes};
+    ctune_target target;
+    ctune_target_init(&target, 64, NULL, 1);
+    ctune_pass_options options = {.target = &target, .sizes = sizes};
     assert_int_equal(ctune_pass_settle(l, &options), CTUNE_OK);
     assert_int_equal(ctune_loops_verify(l->ctx, l), CTUNE_OK);
     ctune_text got;

@@ -22,7 +22,7 @@ static ctune_place el(fixture *f, const char *name, aff idx) {
 }
 
 static void run(fixture *f, ctune_pass_run pass) {
-    ctune_pass_options options = {.vector_bytes = 64};
+    ctune_pass_options options = {.target = &(const ctune_target){.vector_bytes = 64}};
     if (pass(f->l, &options) != CTUNE_OK || ctune_loops_verify(&f->ctx, f->l) != CTUNE_OK) {
         fail_msg("%s", f->ctx.error);
     }

@@ -44,7 +44,7 @@ static val read(fixture *f, const char *name, int i) {
 }
 
 static void vectorise(fixture *f, int bytes) {
-    ctune_pass_options options = {.vector_bytes = bytes};
+    ctune_pass_options options = {.target = &(const ctune_target){.vector_bytes = bytes}};
     if (ctune_pass_vectorise(f->l, &options) != CTUNE_OK ||
         ctune_loops_verify(&f->ctx, f->l) != CTUNE_OK) {
         fail_msg("%s", f->ctx.error);
@@ -296,7 +296,7 @@ static void test_agreement(void **state) {
         vectorise(&f, 64);
         assert_int_equal(first->step, is_scalar ? 1 : 8);
         assert_int_equal(second->step, is_scalar ? 1 : 8);
-        ctune_pass_options options = {.vector_bytes = 64};
+        ctune_pass_options options = {.target = &(const ctune_target){.vector_bytes = 64}};
         assert_int_equal(ctune_passes_run(f.l, &options, NULL, NULL), CTUNE_OK);
         assert_int_equal(count_nodes(f.l->root, CTUNE_L_DECL), 0);
         fixture_close(&f);

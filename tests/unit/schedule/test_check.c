@@ -83,6 +83,13 @@ static void test_caches(void **state) {
     fixture_init(&f, te_sample_gemm(), vecs, 1);
     assert_legal(&f, "cache_read S0.0 at root pack; cache_write S0 at j register");
     assert_illegal(&f, "cache_write S0 at i register", "unrolled or vectorized");
+    assert_legal(&f, "split i 64 -> i0 i1; split j 1024 -> j0 j1; reorder i0 j0 k i1 j1; "
+                     "unroll i1; vectorize j1; cache_write S0 at j0 register");
+    assert_illegal(&f,
+                   "split i 4096 -> i0 ia; split ia 64 -> i1 i2; split j 32 -> j0 j1; "
+                   "reorder i0 j0 k i1 i2 j1; unroll i1; unroll i2; vectorize j1; "
+                   "cache_write S0 at j0 register",
+                   "more than 256 KiB");
     fixture_clear(&f);
     fixture_init(&f, te_sample_2mm(), NULL, 0);
     assert_illegal(&f, "cache_read S3.0 at root pack", "is written");

@@ -22,14 +22,16 @@ typedef struct fixture {
     ctune_region *region;
     ctune_program *program;
     ctune_space *space;
+    ctune_target target;
 } fixture;
 
 static void fixture_init(fixture *f, const char *te, bool openmp) {
-    ctune_space_options options = {64, openmp, 49152, 1048576, 33554432};
     memset(f, 0, sizeof *f);
+    ctune_target_init(&f->target, 64, (const int64_t[]){49152, 1048576, 33554432}, 1);
+    f->target.openmp = openmp;
     if (ctune_te_parse(&f->ctx, te, &f->region) != CTUNE_OK ||
         ctune_program_create(&f->ctx, f->region, &f->program) != CTUNE_OK ||
-        ctune_space_create(&f->ctx, f->program, &options, &f->space) != CTUNE_OK) {
+        ctune_space_create(&f->ctx, f->program, &f->target, &f->space) != CTUNE_OK) {
         fail_msg("%s", f->ctx.error);
     }
 }

@@ -4,6 +4,7 @@
  */
 #include "plugin/transform/entries.h"
 #include "plugin/transform/transform.h"
+#include "search/lock/lock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

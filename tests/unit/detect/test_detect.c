@@ -1,0 +1,280 @@
+/* The target: macros, flags in canonical form, caches from a made folder, and the real compilers.
+ */
+#include "search/detect/detect.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
+
+static void test_macros(void **state) {
+    (void)state;
+    ctune_target t = {0};
+    ctune_target_read_macros(
+        "#define __AVX2__ 1\n#define __AVX__ 1\n#define __SSE2__ 1\n"
+        "#define __clang_major__ 19\n#define __GNUC__ 4\n#define __x86_64__ 1\n"
+        "#define _OPENMP 201811\n#define __FAST_MATH__ 1",
+        &t);
+    assert_string_equal(t.isa, "avx2");
+    assert_int_equal(t.vector_bytes, 32);
+    assert_string_equal(t.compiler, "clang 19");
+    assert_string_equal(t.cpu, "x86-64");
+    assert_true(t.openmp && t.fast_math);
+    memset(&t, 0, sizeof t);
+    ctune_target_read_macros(
+        "warning: __AVX512F__\n#define __AVX512FP16__ 1\n#define __GNUC__ 12\n", &t);
+    assert_string_equal(t.isa, "scalar");
+    assert_string_equal(t.compiler, "gcc 12");
+    assert_string_equal(t.cpu, "generic");
+    assert_true(!t.openmp && !t.fast_math);
+    ctune_target_read_macros("", &t);
+    assert_string_equal(t.compiler, "cc 0");
+}
+
+static void test_flags(void **state) {
+    (void)state;
+    static const char *const flags[] = {
+        "-O2",
+        "-march=x86-64",
+        "-I",
+        "include",
+        "-DN=3",
+        "-Wall",
+        "-g",
+        "-O3",
+        "-MF",
+        "a.d",
+        "-march=native",
+        "-ffast-math",
+        "-fno-fast-math",
+        "-fprofile-use=/home/me/p",
+        "-mllvm",
+        "-polly",
+        "-mllvm",
+        "-polly-tiling",
+        "-c",
+        "a.c",
+        "-o",
+        "a.o",
+        "-fopenmp",
+        "-std=c11",
+    };
+    ctune_ctx ctx = {0};
+    char out[256];
+    assert_int_equal(ctune_target_flags(&ctx, COUNT(flags), flags, out, sizeof out), CTUNE_OK);
+    assert_string_equal(out,
+                        "-O3 -fno-fast-math -fopenmp -fprofile-use -march=native -mllvm -polly "
+                        "-mllvm -polly-tiling -std=c11");
+    static const char *const same[] = {"-fopenmp", "-O3"}, *const sorted[] = {"-O3", "-fopenmp",
+                                                                              "-pipe"};
+    char other[256];
+    assert_int_equal(ctune_target_flags(&ctx, 2, same, out, sizeof out), CTUNE_OK);
+    assert_int_equal(ctune_target_flags(&ctx, 3, sorted, other, sizeof other), CTUNE_OK);
+    assert_string_equal(out, other);
+    assert_int_equal(ctune_target_flags(&ctx, 0, NULL, out, sizeof out), CTUNE_OK);
+    assert_string_equal(out, "");
+    /* A dangling argument, and a line that is too long. */
+    static const char *const dangling[] = {"-O1", "-o"};
+    assert_int_equal(ctune_target_flags(&ctx, 2, dangling, out, sizeof out), CTUNE_OK);
+    assert_string_equal(out, "-O1");
+    char words[40][16];
+    const char *many[40];
+    for (int i = 0; i < 40; i++) {
+        snprintf(words[i], sizeof words[i], "-fvery-long-%d", i);
+        many[i] = words[i];
+    }
+    assert_int_equal(ctune_target_flags(&ctx, 40, many, out, sizeof out), CTUNE_OK);
+    assert_true(strlen(out) < 256 && strstr(out, " ~") != NULL);
+    snprintf(words[39], sizeof words[39], "-fvery-long-x");
+    assert_int_equal(ctune_target_flags(&ctx, 40, many, other, sizeof other), CTUNE_OK);
+    assert_string_not_equal(out, other);
+}
+
+static void test_contraction(void **state) {
+    (void)state;
+    static const struct {
+        const char *compiler, *flags[4];
+        ctune_contract want;
+    } rows[] = {
+        {"gcc 12", {"-O3"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-O3", "-ffp-contract=off"}, CTUNE_CONTRACT_OFF},
+        {"gcc 12", {"-ffp-contract=off", "-ffp-contract=fast"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-ffp-contract=on"}, CTUNE_CONTRACT_OFF},
+        {"gcc 14", {"-ffp-contract=on"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-std=gnu11"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-std=c11"}, CTUNE_CONTRACT_OFF},
+        {"gcc 12", {"-ansi"}, CTUNE_CONTRACT_OFF},
+        {"gcc 12", {"-std=c99", "-std=gnu99"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-std=c11", "-ffp-contract=fast"}, CTUNE_CONTRACT_FAST},
+        {"gcc 12", {"-ffast-math", "-ffp-contract=off"}, CTUNE_CONTRACT_OFF},
+        {"clang 19", {"-O3"}, CTUNE_CONTRACT_ON},
+        {"clang 19", {"-std=c11"}, CTUNE_CONTRACT_ON},
+        {"clang 19", {"-ffast-math"}, CTUNE_CONTRACT_FAST},
+        {"clang 19", {"-ffast-math", "-ffp-contract=on"}, CTUNE_CONTRACT_ON},
+        {"clang 19", {"-ffast-math", "-fno-fast-math"}, CTUNE_CONTRACT_ON},
+        {"clang 19", {"-ffp-contract=off"}, CTUNE_CONTRACT_OFF},
+        {"clang 19", {"-ffp-model=strict"}, CTUNE_CONTRACT_OFF},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int n = 0;
+        while (n < 4 && rows[i].flags[n] != NULL) {
+            n++;
+        }
+        if (ctune_target_contract(rows[i].compiler, n, rows[i].flags) != rows[i].want) {
+            fail_msg("row %zu: %s %s", i, rows[i].compiler, rows[i].flags[0]);
+        }
+    }
+    /* without FMA there is nothing to decide */
+    static const char *const flags[] = {"-O3"};
+    ctune_run_compiler how = {"gcc", 1, flags};
+    ctune_target t;
+    ctune_ctx ctx = {0};
+    const char *plain = "#define __GNUC__ 12\n#define __SSE2__ 1\n";
+    const char *fused = "#define __GNUC__ 12\n#define __SSE2__ 1\n#define __FMA__ 1\n";
+    assert_int_equal(ctune_target_make(&ctx, &how, plain, &t), CTUNE_OK);
+    assert_int_equal(t.contract, CTUNE_CONTRACT_OFF);
+    assert_int_equal(ctune_target_make(&ctx, &how, fused, &t), CTUNE_OK);
+    assert_int_equal(t.contract, CTUNE_CONTRACT_FAST);
+}
+
+static void write_file(const char *folder, int index, const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/index%d", folder, index);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
+    ctune_ctx ctx = {0};
+    assert_int_equal(ctune_file_write(&ctx, path, text, strlen(text)), CTUNE_OK);
+}
+
+static void test_caches(void **state) {
+    (void)state;
+    char folder[] = "/tmp/ctune-cache-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    static const char *const rows[][3] = {{"1", "Instruction", "64K"},
+                                          {"1", "Data", "48K"},
+                                          {"2", "Unified", "2M"},
+                                          {"3", "Unified", "junk"}};
+    for (int i = 0; i < 4; i++) {
+        write_file(folder, i, "level", rows[i][0]);
+        write_file(folder, i, "type", rows[i][1]);
+        write_file(folder, i, "size", rows[i][2]);
+    }
+    ctune_target t = {.cache_bytes = {1, 2, 3}};
+    ctune_target_read_caches(folder, &t);
+    assert_int_equal(t.cache_bytes[0], 48 << 10);
+    assert_int_equal(t.cache_bytes[1], 2 << 20);
+    assert_int_equal(t.cache_bytes[2], 3);
+    ctune_target_read_caches("/nonexistent", &t);
+    assert_int_equal(t.cache_bytes[0], 48 << 10);
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static bool is_installed(const char *command) {
+    char line[64];
+    snprintf(line, sizeof line, "command -v %s >/dev/null", command);
+    return system(line) == 0;
+}
+
+static void test_compilers(void **state) {
+    (void)state;
+    static const char *const commands[] = {"gcc", "clang-19"};
+    for (int i = 0; i < 2; i++) {
+        if (!is_installed(commands[i])) {
+            continue;
+        }
+        static const char *const flags[] = {"-O3",   "-march=x86-64-v3", "-fopenmp", "-Wall", "-MD",
+                                            "-mllvm"};
+        ctune_run_compiler compiler = {.command = commands[i], .n_flags = 5, .flags = flags};
+        ctune_ctx ctx = {0};
+        ctune_target t;
+        char key[256];
+        setenv("OMP_NUM_THREADS", "3", 1);
+        if (ctune_target_get(&ctx, &compiler, &t) != CTUNE_OK) {
+            fail_msg("%s", ctx.error);
+        }
+        assert_string_equal(t.isa, "avx2");
+        assert_string_equal(t.cpu, "x86-64-v3");
+        assert_int_equal(t.n_threads, 3);
+        assert_true(t.cache_bytes[0] > 0 && t.cache_bytes[1] > 0 && t.cache_bytes[2] > 0 &&
+                    !t.fast_math);
+        ctune_target_key(&t, key, sizeof key);
+        assert_int_equal(strncmp(key, i == 0 ? "gcc " : "clang 19 ", i == 0 ? 4 : 9), 0);
+        assert_non_null(strstr(key, " x86-64-v3 avx2 t3 "));
+        static const char *const native[] = {"-march=native", "-fassociative-math"};
+        compiler.flags = native;
+        compiler.n_flags = 2;
+        assert_int_equal(ctune_target_get(&ctx, &compiler, &t), CTUNE_OK);
+        assert_string_not_equal(t.cpu, "native");
+        assert_true(t.fast_math && !t.openmp && t.n_threads == 1);
+        static const char *const bad[] = {"-march=pentium9000"};
+        compiler.flags = bad;
+        compiler.n_flags = 1;
+        assert_int_equal(ctune_target_get(&ctx, &compiler, &t), CTUNE_EENV);
+        assert_non_null(strstr(ctx.error, "pentium9000"));
+    }
+    ctune_ctx ctx = {0};
+    ctune_target t;
+    ctune_run_compiler none = {.command = "no-such-compiler-here"};
+    assert_int_equal(ctune_target_get(&ctx, &none, &t), CTUNE_EENV);
+    assert_non_null(strstr(ctx.error, "no-such-compiler-here"));
+}
+
+/* Standards and instruction sets, and where products are fused: nowhere without an instruction. */
+static void test_standards(void **state) {
+    (void)state;
+    static const struct {
+        const char *macros, *flags[3];
+        ctune_contract contract;
+        bool is_c90, has_fma;
+    } rows[] = {
+#define GCC "#define __GNUC__ 12\n"
+#define CLANG "#define __clang_major__ 19\n#define __GNUC__ 4\n"
+#define C17 "#define __STDC_VERSION__ 201710L\n"
+#define ISO "#define __STRICT_ANSI__ 1\n"
+        {GCC C17 "#define __FMA__ 1\n", {NULL}, CTUNE_CONTRACT_FAST, false, true},
+        {GCC C17 ISO "#define __AVX512F__ 1\n", {"-std=c17"}, CTUNE_CONTRACT_OFF, false, true},
+        {GCC C17 ISO, {"-std=c17", "-ffp-contract=fast"}, CTUNE_CONTRACT_FAST, false, false},
+        {GCC C17, {"-ffp-contract=on"}, CTUNE_CONTRACT_OFF, false, false},
+        {GCC C17, {"-ffp-contract=off", "-Ofast"}, CTUNE_CONTRACT_OFF, false, false},
+        {GCC, {"-std=gnu89"}, CTUNE_CONTRACT_FAST, true, false},
+        {GCC ISO "#define __STDC_VERSION__ 199409L\n", {NULL}, CTUNE_CONTRACT_OFF, true, false},
+        {CLANG C17 ISO "#define __aarch64__ 1\n", {NULL}, CTUNE_CONTRACT_ON, false, true},
+        {CLANG C17, {"-ffp-contract=off", "-ffast-math"}, CTUNE_CONTRACT_FAST, false, false},
+        {CLANG C17, {"-ffast-math", "-ffp-contract=on"}, CTUNE_CONTRACT_ON, false, false},
+        {CLANG C17, {"-ffp-model=strict"}, CTUNE_CONTRACT_OFF, false, false},
+        {CLANG, {"-Ofast", "-fno-fast-math"}, CTUNE_CONTRACT_ON, true, false},
+    };
+    for (int i = 0; i < COUNT(rows); i++) {
+        ctune_ctx ctx = {0};
+        ctune_target t;
+        int n = 0;
+        while (n < 3 && rows[i].flags[n] != NULL) {
+            n++;
+        }
+        const ctune_run_compiler compiler = {.command = "cc", .flags = rows[i].flags, .n_flags = n};
+        assert_int_equal(ctune_target_make(&ctx, &compiler, rows[i].macros, &t), CTUNE_OK);
+        if (t.contract != (rows[i].has_fma ? rows[i].contract : CTUNE_CONTRACT_OFF) ||
+            t.is_c90 != rows[i].is_c90 || t.has_fma != rows[i].has_fma) {
+            fail_msg("row %d: contract %d, C90 %d, fma %d", i, (int)t.contract, t.is_c90,
+                     t.has_fma);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_macros),      cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_contraction), cmocka_unit_test(test_standards),
+        cmocka_unit_test(test_caches),      cmocka_unit_test(test_compilers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
