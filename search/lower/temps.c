@@ -179,46 +179,82 @@ static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int sc
     return false;
 }
 
-/* First value and extent of index idx over its writers, from parameters only: the stage's own axes
- * serve as dims. Their hull when there are several. */
-static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const ctune_aff **base,
-                                const ctune_aff **end) {
+/* Smallest value of an axis of the stage and the one after its largest, from parameters only. */
+static ctune_status axis_range(lowerer *w, const ctune_stmt *plain, int axis,
+                               const ctune_aff **first, const ctune_aff **last) {
+    ctune_bounds b;
+    ctune_status status = ctune_bounds_find(w->ctx, w->arena, w->region, plain, NULL, 0, NULL, 0,
+                                            lower_pos(plain, axis), &b);
+    if (status == CTUNE_OK) {
+        lower_limit lo = {.is_max = true, .n = b.n_lower, .bound = b.lower};
+        lower_limit hi = {.n = b.n_upper, .bound = b.upper};
+        *first = lower_limit_aff(w, &lo, 0);
+        *last = lower_limit_aff(w, &hi, 0);
+    }
+    return status;
+}
+
+/* [*base, *end) around the values of a form over the stage's axes, which serve as dims: of the box
+ * of its domain. A form that divides an axis has the range that its tensor declares. */
+static ctune_status form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
+                               const ctune_aff *extent, const ctune_aff **base,
+                               const ctune_aff **end) {
+    ctune_stmt plain = {.stage = (int)(stage - w->region->stages),
+                        .n_dims = stage->n_axes,
+                        .n_cons = stage->n_cons,
+                        .cons = stage->cons};
+    memcpy(plain.dims, stage->axes, sizeof plain.dims);
+    if (!ctune_bounds_is_plain(w->region, aff)) {
+        *base = extent == NULL ? NULL : ctune_loops_const(w->loops, 0);
+        *end = extent == NULL ? NULL : ctune_loops_import(w->loops, extent, NULL);
+        return CTUNE_OK;
+    }
+    const ctune_aff *lo = ctune_loops_const(w->loops, aff->c0), *hi = lo;
+    for (int t = 0; t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        const ctune_aff *first, *last;
+        if (term->kind == CTUNE_TERM_AXIS) {
+            ctune_status status = axis_range(w, &plain, term->id, &first, &last);
+            if (status != CTUNE_OK) {
+                return status;
+            }
+        } else {
+            first = last = lower_row_aff(w, ctune_aff_term(w->arena, term->kind, term->id, 1));
+        }
+        lo = ctune_aff_add(w->arena, lo,
+                           ctune_aff_scale(w->arena, term->coef > 0 ? first : last, term->coef));
+        hi = ctune_aff_add(w->arena, hi,
+                           ctune_aff_scale(w->arena, term->coef > 0 ? last : first, term->coef));
+    }
+    *base = lo;
+    *end = hi == NULL ? NULL : ctune_aff_add_const(w->arena, hi, 1);
+    return CTUNE_OK;
+}
+
+/* First value of index idx and the one after its last, over all writers: nothing else is read. */
+static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const ctune_aff *extent,
+                                const ctune_aff **base, const ctune_aff **end) {
     *base = *end = NULL;
     for (int i = 0; i < use->n; i++) {
         const ctune_stage *stage = &w->region->stages[w->tree->stmts[use->stmt[i]].stage];
         if (&stage->target != use->access[i]) {
             continue;
         }
-        const ctune_aff *aff = use->access[i]->idx[idx];
-        if (aff->n_terms != 1 || aff->c0 != 0 || aff->terms[0].kind != CTUNE_TERM_AXIS) {
-            continue;
-        }
-        ctune_stmt plain = {.stage = w->tree->stmts[use->stmt[i]].stage,
-                            .n_dims = stage->n_axes,
-                            .n_cons = stage->n_cons,
-                            .cons = stage->cons};
-        int pos = -1;
-        for (int d = 0; d < stage->n_axes; d++) {
-            plain.dims[d] = stage->axes[d];
-            if (stage->axes[d] == aff->terms[0].id) {
-                pos = d;
-            }
-        }
-        ctune_bounds b;
-        ctune_status status =
-            ctune_bounds_find(w->ctx, w->arena, w->region, &plain, NULL, 0, NULL, 0, pos, &b);
+        const ctune_aff *first = NULL, *last = NULL;
+        ctune_status status = form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
         if (status != CTUNE_OK) {
             return status;
         }
-        lower_limit lo = {.is_max = true, .n = b.n_lower, .bound = b.lower};
-        lower_limit hi = {.n = b.n_upper, .bound = b.upper};
-        const ctune_aff *first = lower_limit_aff(w, &lo, 0), *last = lower_limit_aff(w, &hi, 1);
+        if (first == NULL || last == NULL) {
+            return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
+                                    "a temporary whose size is not known");
+        }
         *base = *base == NULL ? first : ctune_loops_min(w->loops, *base, first);
         *end = *end == NULL ? last : ctune_loops_max(w->loops, *end, last);
     }
-    return *base != NULL && *end != NULL
+    return *base != NULL
                ? CTUNE_OK
-               : ctune_loops_fail(w->loops, CTUNE_EREFUSED, "temporary without a plain writer");
+               : ctune_loops_fail(w->loops, CTUNE_EREFUSED, "a temporary that nothing writes");
 }
 
 static bool is_in_parallel(const lowerer *w, int scope) {
@@ -240,7 +276,7 @@ static ctune_status make_buffer(lowerer *w, int t, const temp_use *use) {
             continue;
         }
         const ctune_aff *base, *end;
-        ctune_status status = index_range(w, use, i, &base, &end);
+        ctune_status status = index_range(w, use, i, tensor->extent[i], &base, &end);
         if (status != CTUNE_OK) {
             return status;
         }
