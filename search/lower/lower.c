@@ -120,8 +120,8 @@ static const ctune_aff *align_to_packs(lowerer *w, int node, int var, const ctun
 
 static bool has_parallel_kid(const lowerer *w, int node) {
     int kid = w->nest->node[node].first;
-    return kid >= 0 && w->nest->node[kid].kind == CTUNE_NN_LOOP &&
-           w->nest->node[kid].ann == CTUNE_ANN_PARALLEL && w->nest->node[kid].next < 0;
+    return kid >= 0 && w->nest->node[kid].kind == CTUNE_NN_LOOP && lower_is_parallel(w, kid) &&
+           w->nest->node[kid].next < 0;
 }
 
 /* Innermost of the loops that `collapse` may merge: PARALLEL in the nest, perfectly nested,
@@ -283,6 +283,26 @@ static lower_limit copy_limit(lowerer *w, const lower_limit *limit) {
     return copy;
 }
 
+/* Does some statement of the loop set a temporary that lives outside of it? Then the loop stays
+ * serial, though dependences may allow it to be parallel (a loop of one iteration): a variable
+ * belongs to one thread. */
+static bool sets_outer(const lowerer *w, int node) {
+    int stmts[CTUNE_MAX_STMTS];
+    int n = lower_stmts_under(w, node, stmts);
+    for (int i = 0; i < n; i++) {
+        int t = w->region->stages[w->tree->stmts[stmts[i]].stage].target.tensor;
+        if (w->region->tensors[t].is_temp && w->scalar_var[t] >= 0 &&
+            !lower_is_ancestor(w, node, w->temp_scope[t])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lower_is_parallel(const lowerer *w, int node) {
+    return w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->openmp && !sets_outer(w, node);
+}
+
 static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     const ctune_nnode *nn = &w->nest->node[node];
     bool is_grid = nn->step > 1 && ctune_nest_is_aligned(w->nest, node);
@@ -315,7 +335,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     if (nn->step > 1 && nn->sum < 0) {
         loop->lo = align_to_packs(w, node, var, loop->lo, is_grid, &is_aligned);
     }
-    if (nn->ann == CTUNE_ANN_PARALLEL && w->openmp && w->parallel_node < 0) {
+    if (w->parallel_node < 0 && lower_is_parallel(w, node)) {
         w->parallel_node = node;
         status = lower_thread_temps(w, node);
         if (status != CTUNE_OK) {

@@ -162,6 +162,8 @@ bool lower_is_ancestor(const lowerer *w, int ancestor, int node);
  * LET of the setup (is over parameters only) or in `into`. */
 const ctune_aff *lower_let(lowerer *w, const char *hint, const ctune_aff *value, ctune_lnode *into);
 int lower_let_var(lowerer *w, const char *hint, const ctune_aff *value, ctune_lnode *into);
+/* Do threads run the nest's loop? After the temporaries are placed. */
+bool lower_is_parallel(const lowerer *w, int node);
 ctune_status lower_node(lowerer *w, int node, ctune_lnode *into);
 ctune_status lower_children(lowerer *w, int node, ctune_lnode *into);
 ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into); /* without copies and tiles */

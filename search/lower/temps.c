@@ -259,7 +259,7 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const 
 
 static bool is_in_parallel(const lowerer *w, int scope) {
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
-        if (w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->openmp) {
+        if (lower_is_parallel(w, node)) {
             return true;
         }
     }
@@ -315,7 +315,13 @@ ctune_status lower_temps(lowerer *w) {
         }
         if (is_scalar) {
             w->scalar_var[t] = ctune_loops_value_var(w->loops, tensor->name, tensor->type, 1, true);
-        } else if (!is_in_parallel(w, w->temp_scope[t])) {
+        }
+    }
+    /* what threads run is known only when all variables are */
+    for (int t = 0; t < w->region->n_tensors; t++) {
+        temp_use use;
+        if (w->temp_scope[t] >= 0 && w->scalar_var[t] < 0 && !is_in_parallel(w, w->temp_scope[t])) {
+            find_uses(w, t, &use);
             ctune_status status = make_buffer(w, t, &use);
             if (status != CTUNE_OK) {
                 return status;

@@ -1,4 +1,4 @@
-/* Random tiles of sums, waves, placed stages and pieces: see random_prims.h. */
+/* Random tiles of sums, waves, placed stages, caches and pieces: see random_prims.h. */
 #include "tests/property/random_prims.h"
 
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
     const char *name = pick_loop(rng, nest);
     char fresh[16];
     snprintf(fresh, sizeof fresh, "x_%d", nest->n_nodes);
-    switch (below(rng, 6)) {
+    switch (below(rng, 13)) {
     case 0:
     case 1:
         ctune_text_append(out, "tile ");
@@ -81,6 +81,22 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
         break;
     case 4:
         ctune_text_printf(out, "split %s %d -> %s %sy", name, between(rng, 2, 5), fresh, fresh);
+        break;
+    case 5:
+    case 6:
+        ctune_text_printf(out, "%s %s", below(rng, 2) ? "unroll" : "vectorize", name);
+        break;
+    case 7:
+        ctune_text_printf(out, "reorder %s %s", name, pick_near(rng, nest, name));
+        break;
+    case 8:
+    case 9:
+        ctune_text_printf(out, "cache_write %s at %s register", pick_stage(rng, nest), name);
+        break;
+    case 10:
+    case 11:
+        ctune_text_printf(out, "cache_read %s.%d at %s pack", pick_stage(rng, nest), below(rng, 3),
+                          below(rng, 4) ? name : "root");
         break;
     default:
         ctune_text_printf(out, "compute %s at %s", pick_stage(rng, nest), name);

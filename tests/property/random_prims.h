@@ -1,6 +1,6 @@
 /*
- * Random uses of the primitives that the spaces do not propose yet: tiles of sums, waves, placed
- * stages, pieces of domains.
+ * Random uses of primitives: those that the spaces do not propose yet (tiles of sums, waves, placed
+ * stages, pieces of domains), and the others where no space puts them.
  */
 #ifndef CTUNE_TESTS_PROPERTY_RANDOM_PRIMS_H
 #define CTUNE_TESTS_PROPERTY_RANDOM_PRIMS_H
