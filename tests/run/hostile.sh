@@ -28,7 +28,7 @@ test_noisy() {
     has plain.txt 'warning: invalid feature'
     expect 0 "$CTUNE" tune gemm.c --trials 8 --batch 8 --rounds 3 --quiet -- $native
     out_has 'trials'
-    has_not "$work/stdout" 'compile'
+    out_has '(0 failed'
     expect 0 "$CTUNE" check gemm.c -- $native
     expect 0 "$CTUNE" show te gemm.c -- $native
     out_has '^te 1'
