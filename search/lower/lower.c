@@ -24,6 +24,12 @@ void lower_pop(lowerer *w) {
     w->n_open--;
 }
 
+void lower_pop_n(lowerer *w, int n) {
+    for (int i = 0; i < n; i++) {
+        lower_pop(w);
+    }
+}
+
 int lower_pos(const ctune_stmt *stmt, int dim) {
     for (int p = 0; p < stmt->n_dims; p++) {
         if (stmt->dims[p] == dim) {

@@ -155,6 +155,7 @@ typedef struct lower_inner {
  */
 void lower_push(lowerer *w, int var, int dim, int64_t step, int node);
 void lower_pop(lowerer *w);
+void lower_pop_n(lowerer *w, int n);
 int lower_pos(const ctune_stmt *stmt, int dim);
 int lower_stmts_under(const lowerer *w, int node, int *out); /* out [CTUNE_MAX_STMTS] */
 bool lower_is_ancestor(const lowerer *w, int ancestor, int node);
@@ -239,8 +240,14 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into);
 /* A full tile: prologue, core, epilogue. tile: the nest's own loops, NULL for a narrower tile. */
 ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile *tile,
                              ctune_lnode *into);
-/* Sets guard's conditions: every point of the tile has iterations. */
-ctune_status lower_point_conditions(lowerer *w, const lower_block *b, ctune_lnode *guard);
+/* Sets guard's conditions of a full tile, and b->is_interior. *is_possible false: bounds with
+ * divisions. */
+ctune_status lower_full_conditions(lowerer *w, lower_block *b, ctune_lnode *guard,
+                                   bool *is_possible);
+/* Does nothing else touch the tile during its reduction? */
+bool lower_is_alone(lowerer *w, int stmt, const lower_tile *tile);
+/* Or does what it reads of its own target lie outside of the tile? */
+bool lower_is_core_safe(lowerer *w, int stmt, const lower_tile *tile);
 ctune_status lower_partial_tile(lowerer *w, const lower_block *b, ctune_lnode *into);
 /* Limits of the reduction loops that every point of the tile shares. *depends: some limit differs
  * between points. */

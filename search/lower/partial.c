@@ -7,12 +7,6 @@
  */
 #include "search/lower/lower_private.h"
 
-static void pop_n(lowerer *w, int n) {
-    for (int i = 0; i < n; i++) {
-        lower_pop(w);
-    }
-}
-
 /* ---- padded ---------------------------------------------------------------------------------- */
 
 /* May expr be evaluated at points outside the domain along dim t of the tile? Only packed reads or
@@ -85,7 +79,7 @@ static ctune_status copy_valid(lowerer *w, const lower_block *b, int scratch, bo
                                  : in_memory ? ctune_lnode_store(w->loops, &target, from)
                                              : ctune_lnode_set(w->loops, scalar, from));
     }
-    pop_n(w, n);
+    lower_pop_n(w, n);
     return status;
 }
 
