@@ -5,7 +5,6 @@
  */
 #include "runtime/run_private.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -145,17 +144,6 @@ ctune_status ctune_runner_create(ctune_ctx *ctx, const char *runner_path, const 
     return CTUNE_OK;
 }
 
-static void remove_temp_dir(const char *path) {
-    DIR *dir = opendir(path);
-    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        unlinkat(dirfd(dir), entry->d_name, 0); /* fails for . and .. */
-    }
-    if (dir != NULL) {
-        closedir(dir);
-    }
-    rmdir(path);
-}
-
 void ctune_runner_rest(ctune_runner *runner) {
     if (runner != NULL && runner->oldest == NULL) {
         ctune_run_child_stop(runner, NULL);
@@ -184,7 +172,7 @@ void ctune_runner_destroy(ctune_runner *runner) {
     free(runner->flags);
     free(runner->command);
     if (runner->temp_dir != NULL) {
-        remove_temp_dir(runner->temp_dir);
+        ctune_folder_remove(runner->temp_dir);
     }
     free(runner->temp_dir);
     free(runner->work_dir);

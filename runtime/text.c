@@ -1,6 +1,7 @@
 /* Growing text and whole-file input and output: see text.h. */
 #include "runtime/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -150,4 +151,15 @@ ctune_status ctune_file_write(ctune_ctx *ctx, const char *path, const char *byte
     }
     ctune_text_clear(&temp);
     return status;
+}
+
+void ctune_folder_remove(const char *path) {
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        unlinkat(dirfd(dir), entry->d_name, 0); /* fails for . and .. */
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+    rmdir(path);
 }

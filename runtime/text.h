@@ -34,4 +34,8 @@ CTUNE_MUST_USE ctune_status ctune_file_read(ctune_ctx *ctx, const char *path, ct
 CTUNE_MUST_USE ctune_status ctune_file_write(ctune_ctx *ctx, const char *path, const char *bytes,
                                              size_t n_bytes);
 
+/* Remove a folder and the files in it, as far as that goes; folders in it keep it. A working folder
+ * may hold what the user's flags make a compiler write beside its output (-fstack-usage, dumps). */
+void ctune_folder_remove(const char *path);
+
 #endif

@@ -194,18 +194,6 @@ static bool build_mixed(ctune_build *b, const branches *p, const ctune_conds *co
 
 /* ---- continue -------------------------------------------------------------------------------- */
 
-static ctune_kids list_of(ctune_build *b, CXCursor statement) {
-    if (ctune_cx_kind(statement) == CXCursor_CompoundStmt) {
-        return ctune_cx_kids(b->arena, statement);
-    }
-    CXCursor *one = CTUNE_NEW_ARRAY(b->arena, CXCursor, 1);
-    if (one == NULL) {
-        return (ctune_kids){0, NULL};
-    }
-    *one = statement;
-    return (ctune_kids){1, one};
-}
-
 static bool ends_in_continue(ctune_kids list) {
     return list.n > 0 && ctune_cx_kind(list.at[list.n - 1]) == CXCursor_ContinueStmt;
 }
@@ -237,8 +225,8 @@ static const ctune_rest *find_rest(const ctune_build *b, CXCursor statement) {
 static bool skips_rest(ctune_build *b, CXCursor statement) {
     ctune_kids kids = ctune_cx_exprs(b->arena, statement);
     return ctune_cx_kind(statement) == CXCursor_IfStmt && kids.n >= 2 &&
-           (ends_in_continue(list_of(b, kids.at[1])) ||
-            (kids.n == 3 && ends_in_continue(list_of(b, kids.at[2]))));
+           (ends_in_continue(ctune_cx_statements(b->arena, kids.at[1])) ||
+            (kids.n == 3 && ends_in_continue(ctune_cx_statements(b->arena, kids.at[2]))));
 }
 
 /* is_tail: nothing else of the loop's body follows the list. */
@@ -268,7 +256,7 @@ static bool build_list(ctune_build *b, ctune_kids list, bool is_tail) {
 }
 
 bool ctune_branch_body(ctune_build *b, CXCursor body) {
-    return build_list(b, list_of(b, body), true);
+    return build_list(b, ctune_cx_statements(b->arena, body), true);
 }
 
 /* ---- if -------------------------------------------------------------------------------------- */
@@ -278,9 +266,10 @@ static bool read_branches(ctune_build *b, CXCursor cursor, branches *p) {
     if (kids.n != 2 && kids.n != 3) {
         return ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "an unusual if statement");
     }
-    *p = (branches){.at = cursor, .cond = kids.at[0], .then = list_of(b, kids.at[1])};
+    *p = (branches){
+        .at = cursor, .cond = kids.at[0], .then = ctune_cx_statements(b->arena, kids.at[1])};
     if (kids.n == 3) {
-        p->otherwise = list_of(b, kids.at[2]);
+        p->otherwise = ctune_cx_statements(b->arena, kids.at[2]);
     }
     const ctune_rest *rest = find_rest(b, cursor);
     if (rest != NULL) {

@@ -253,3 +253,15 @@ bool ctune_cx_is_same_expr(ctune_arena *arena, CXCursor a, CXCursor b) {
     }
     return same;
 }
+
+ctune_kids ctune_cx_statements(ctune_arena *arena, CXCursor statement) {
+    if (ctune_cx_kind(statement) == CXCursor_CompoundStmt) {
+        return ctune_cx_kids(arena, statement);
+    }
+    CXCursor *one = CTUNE_NEW_ARRAY(arena, CXCursor, 1);
+    if (one == NULL) {
+        return (ctune_kids){0, NULL};
+    }
+    *one = statement;
+    return (ctune_kids){1, one};
+}

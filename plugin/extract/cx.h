@@ -18,6 +18,8 @@ typedef struct ctune_kids {
 /* Children in libclang's order; n = 0 when there are none or memory is out (the arena remembers).
  */
 ctune_kids ctune_cx_kids(ctune_arena *arena, CXCursor cursor);
+/* The statements of a block, or the one that stands without braces; none when memory is out. */
+ctune_kids ctune_cx_statements(ctune_arena *arena, CXCursor statement);
 /* The same without type references and attributes: sub-expressions and sub-statements. */
 ctune_kids ctune_cx_exprs(ctune_arena *arena, CXCursor cursor);
 

@@ -255,18 +255,6 @@ static bool assign(ctune_build *b, CXCursor statement, bool is_conditional, CXCu
     return add_entry(b, ctune_cx_decl(left), e);
 }
 
-static ctune_kids list_of(ctune_build *b, CXCursor statement) {
-    if (ctune_cx_kind(statement) == CXCursor_CompoundStmt) {
-        return ctune_cx_kids(b->arena, statement);
-    }
-    CXCursor *one = CTUNE_NEW_ARRAY(b->arena, CXCursor, 1);
-    if (one == NULL) {
-        return (ctune_kids){0, NULL};
-    }
-    *one = statement;
-    return (ctune_kids){1, one};
-}
-
 static bool returns(ctune_kids list) {
     return list.n > 0 && ctune_cx_kind(list.at[list.n - 1]) == CXCursor_ReturnStmt;
 }
@@ -304,8 +292,8 @@ static bool give(ctune_build *b, CXCursor statement, result *out) {
 
 static bool run_if(ctune_build *b, CXCursor statement, ctune_kids rest, result *out) {
     ctune_kids kids = ctune_cx_exprs(b->arena, statement);
-    ctune_kids then = list_of(b, kids.at[1]);
-    ctune_kids other = kids.n == 3 ? list_of(b, kids.at[2]) : rest;
+    ctune_kids then = ctune_cx_statements(b->arena, kids.at[1]);
+    ctune_kids other = kids.n == 3 ? ctune_cx_statements(b->arena, kids.at[2]) : rest;
     if (!returns(then)) { /* if (c) x = e; */
         if (kids.n != 2 || then.n != 1) {
             return refuse(b, b->call, ctune_cx_name(b->arena, b->call),
@@ -452,7 +440,7 @@ static bool is_single(ctune_build *b, ctune_kids list) {
         ctune_kids kids = ctune_cx_exprs(b->arena, list.at[i]);
         if (is_if) {
             for (int k = 1; k < kids.n; k++) {
-                if (!is_single(b, list_of(b, kids.at[k]))) {
+                if (!is_single(b, ctune_cx_statements(b->arena, kids.at[k]))) {
                     return false;
                 }
             }

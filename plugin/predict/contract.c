@@ -14,7 +14,6 @@
 #include "plugin/source/unit_text.h"
 #include "runtime/program.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -153,18 +152,6 @@ static ctune_status compile(ctune_ctx *ctx, const ctune_source *source, const ch
     return status;
 }
 
-/* With what the user's flags make the compiler write beside its output (-fstack-usage, dumps). */
-static void remove_folder(const char *path) {
-    DIR *dir = opendir(path);
-    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        unlinkat(dirfd(dir), entry->d_name, 0); /* fails for . and .. */
-    }
-    if (dir != NULL) {
-        closedir(dir);
-    }
-    rmdir(path);
-}
-
 /* Something outside refers to each function with a region. */
 static void put_references(const ctune_source *source, ctune_text *out) {
     for (int i = 0; i < source->unit->n_regions; i++) {
@@ -200,7 +187,7 @@ static ctune_status make_assembly(ctune_ctx *ctx, const ctune_source *source, bo
     }
     ctune_text_clear(&text);
     ctune_text_clear(&assembly);
-    remove_folder(folder);
+    ctune_folder_remove(folder);
     return status;
 }
 

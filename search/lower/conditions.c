@@ -71,7 +71,6 @@ ctune_status lower_core_limits(lowerer *w, const lower_block *b, lower_inner *in
 
 typedef struct conditions {
     lowerer *w;
-    ctune_lnode *guard;
     const ctune_aff **cond;
     int n, cap;
 } conditions;
@@ -185,7 +184,7 @@ static ctune_status interior_conditions(lowerer *w, const lower_block *b, condit
 /* Conditions of a full tile; sets b->is_interior. */
 ctune_status lower_full_conditions(lowerer *w, lower_block *b, ctune_lnode *guard,
                                    bool *is_possible) {
-    conditions c = {.w = w, .guard = guard};
+    conditions c = {.w = w};
     ctune_status status = point_conditions(w, b, &c, is_possible);
     if (status == CTUNE_OK && *is_possible && b->n_inner > 1) {
         lower_inner inner[CTUNE_MAX_DEPTH];
