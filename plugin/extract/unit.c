@@ -190,6 +190,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
                          .begin = ctune_cx_begin(m->statement),
                          .end = m->end,
                          .wrapv = x->parsed.wrapv,
+                         .is_replaceable = x->parsed.is_replaceable,
                          .has_fast_math = x->parsed.has_fast_math,
                          .n_fitted = n_fitted,
                          .fitted = fitted,
