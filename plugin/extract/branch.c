@@ -280,10 +280,6 @@ bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail) {
     return ok;
 }
 
-bool ctune_branch_body(ctune_build *b, CXCursor body) {
-    return ctune_branch_list(b, ctune_cx_statements(b->arena, body), true);
-}
-
 /* ---- if -------------------------------------------------------------------------------------- */
 
 /* A branch and what comes behind it: the rest, the rest from a label on, or nothing. */

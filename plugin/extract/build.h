@@ -224,6 +224,7 @@ typedef struct ctune_mstage {
     size_t offset; /* of the statement */
     ctune_access *target;
     int target_acc; /* id in b->accs */
+    bool is_dead;   /* the start of a counter that its loop knows */
 } ctune_mstage;
 
 /* A counter that keeps a value after its loop. */
@@ -440,7 +441,6 @@ bool ctune_expr_reads(const ctune_expr *expr, int tensor);
 
 /* ---- branch.c -------------------------------------------------------------------------------- */
 bool ctune_branch_build(ctune_build *b, CXCursor cursor);
-bool ctune_branch_body(ctune_build *b, CXCursor body); /* of a loop: continue is known */
 /* Statements of a block. is_tail: nothing else of the loop's or function's body follows them. */
 bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail);
 
@@ -561,6 +561,7 @@ void ctune_index_merge(ctune_build *b, const ctune_var *then, int n_cons,
 void ctune_index_forget(ctune_build *b, CXCursor statement); /* all that it writes */
 typedef struct ctune_index_loop {
     CXCursor cursor, body;
+    int n_drop; /* statements at the body's end that are the loop's step */
     ctune_var *counter;
     int axis;
     const ctune_aff *first; /* first value of the axis; NULL: several */

@@ -252,13 +252,8 @@ static void check_macros(ctune_parsed *p, size_t begin, ctune_match *m) {
 
 static void check_kind(ctune_match *m, size_t at) {
     enum CXCursorKind kind = ctune_cx_kind(m->statement);
-    if (kind == CXCursor_ForStmt || kind == CXCursor_CompoundStmt) {
-        return;
-    }
-    if (kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt) {
-        refuse(m, CTUNE_REFUSE_WHILE, at, "a %s loop follows the pragma",
-               kind == CXCursor_DoStmt ? "do" : "while");
-    } else {
+    if (kind != CXCursor_ForStmt && kind != CXCursor_CompoundStmt && kind != CXCursor_WhileStmt &&
+        kind != CXCursor_DoStmt) {
         refuse(m, CTUNE_REFUSE_NOT_A_LOOP, at, "no loop or block follows the pragma");
     }
 }

@@ -191,8 +191,6 @@ static bool refuse_statement(ctune_build *b, CXCursor cursor) {
         ctune_refusal refusal;
         const char *words;
     } table[] = {
-        {CXCursor_WhileStmt, CTUNE_REFUSE_WHILE, "a while loop in the region"},
-        {CXCursor_DoStmt, CTUNE_REFUSE_WHILE, "a do loop in the region"},
         {CXCursor_BreakStmt, CTUNE_REFUSE_BREAK, "break leaves the loop early"},
         {CXCursor_ContinueStmt, CTUNE_REFUSE_CONTINUE, "continue skips the rest of the body"},
         {CXCursor_GotoStmt, CTUNE_REFUSE_GOTO, "goto in the region"},
@@ -248,6 +246,8 @@ static bool build(ctune_build *b, CXCursor cursor) {
     case CXCursor_CompoundStmt:
         return ctune_branch_list(b, ctune_cx_kids(b->arena, cursor), b->in_tail);
     case CXCursor_ForStmt:
+    case CXCursor_WhileStmt:
+    case CXCursor_DoStmt:
         return ctune_loop_build(b, cursor);
     case CXCursor_IfStmt:
         return ctune_branch_build(b, cursor);

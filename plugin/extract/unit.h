@@ -24,7 +24,7 @@ typedef struct ctune_parsed {
     CTUNE_LIST(ctune_expansion) definitions; /* of all files, in order; begin and end unused */
     CTUNE_LIST(ctune_expansion) inactive;    /* stretches that the preprocessor skips */
     bool wrapv, has_fast_math;
-    bool is_replaceable; /* -fPIC: functions that are not static may be others at run time */
+    bool is_replaceable;  /* -fPIC: functions that are not static may be others at run time */
     bool has_openmp;      /* the compiler reads OpenMP directives */
     bool includes_itself; /* set by check_headers */
 } ctune_parsed;

@@ -150,7 +150,10 @@ static bool is_affine_kid(CXCursor parent, ctune_kids kids, int i) {
     case CXCursor_ForStmt:
         return i + 1 < kids.n;
     case CXCursor_IfStmt:
+    case CXCursor_WhileStmt:
         return i == 0;
+    case CXCursor_DoStmt:
+        return i + 1 == kids.n;
     case CXCursor_CallExpr:
         return i > 0 && !clang_Cursor_isNull(ctune_inline_definition(parent)) &&
                ctune_cx_type(clang_getCursorType(kids.at[i])) < CTUNE_F16;

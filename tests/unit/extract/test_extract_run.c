@@ -224,6 +224,23 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) if (dot(b, b + i, 3) > 20) a[i] = dot(a + i, b, 2); else "
          "a[i] = global(b[i]);"},
     {"", "for (int i = 0; i < n; i++) sort2(k + 2 * i, k + 2 * i + 1);"},
+    /* loops in other forms */
+    {"", "{ int i = 2; while (i < n) { a[i] = b[i] + 1; i++; } }"},
+    {"", "for (int i = 0; i < n; i++) { int j = i; while (j < m) { a[j] += b[i]; j++; } k[m] = "
+         "1; }"},
+    {"", "{ int i = 0; do { a[i] = b[i] + i; i = i + 1; } while (i < n); }"},
+    {"",
+     "for (int i = 0; i < n; i++) { int j = 3; do { a[j] += i; --j; } while (j > 0); b[i] = j; }"},
+    {"", "{ int i = n; while (i >= 1) { a[i] = i; i -= 1; } k[0] = i; }"},
+    {"int j = 1;", "for (; j <= n; j++) a[j] = a[j - 1] + b[j];"},
+    {"int j = 1;", "for (; j < n;) { a[j] = 2; j += 3; }"},
+    {"", "for (int i = 0; i < n;) { if (b[i] > 0) a[i] = 2; else a[i] = 3; i++; }"},
+    {"int t = 0;",
+     "do { for (int i = 1; i < n; i++) a[i] = a[i - 1] + b[i]; t++; } while (t < m);"},
+    {"int i, j;",
+     "for (i = 0; i < n; i++) { j = 0; while (j < i && j < m) { a[i * 30 + j] = j; j++; } }"},
+    {"", "{ int i = m; while (i--) a[i] += b[i]; }"},
+    {"", "for (int i = 0; i < n; i++) { int j = i; while (j-- > 0) a[j] += b[i - j]; }"},
     /* jumps ahead */
     {"",
      "for (int i = 0; i < n; i++) { if (b[i] > 0) goto pos; a[i] = -1; goto done; pos: a[i] = 7; "
@@ -482,6 +499,14 @@ static const char *const counters[] = {
     "for (int q = 0; q < n; q++) for (int r = 0; r < m; r++) { j = q * m + r; x[j - j] = 1; }",
     "{ i = j; j = i + 1; for (int q = 0; q < 2; q++) x[j / 1000] = x[i / 1000]; }",
     "{ i = 0; for (int q = 1; q < n; q++) { x[i / 1000]++; i = q; } }",
+    /* other loops */
+    "{ i = 2; while (i < n) { x[0]++; i += 3; } }",
+    "{ i = 2; do { x[0]++; i += 3; } while (i < n); }",
+    "{ for (i = 0; i < m; i++) { j = i; while (j < n) { x[0]++; j++; } } }",
+    "while (i < n) { x[0]++; i++; }",
+    "for (; j > n; j--) x[0]++;",
+    "while (i-- > n) x[0]++;",
+    "{ j = m; while (j--) x[0]++; }",
 };
 enum { N_COUNTERS = sizeof counters / sizeof *counters };
 
