@@ -57,6 +57,13 @@ static const ctune_command commands[] = {
      "Options stand before the compiler."},
     {"flags", ctune_cmd_flags, 1u << 11, "clang|gcc",
      "print the flags that load the plugin into a compiler", NULL},
+    {"try", ctune_cmd_try, 1u << 12, "FILE --schedules FILE|- [-p BUILD_DIR | -- COMPILER FLAGS]",
+     "judge schedules from elsewhere: legal, right, how fast",
+     "Answers with JSON lines: the nest with its original's time, then each schedule with "
+     "\"legal\", \"outcome\", \"reason\",\n"
+     "times and \"ratio\". A line may be an object with \"schedule\" and \"id\" instead. From a "
+     "pipe each line is answered before\n"
+     "the next is read, so that a search program can decide what comes next. Nothing is stored."},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
