@@ -26,7 +26,8 @@ enum {
     CC = 1024,
     FLAGS = 2048,
     TRY = 4096,
-    SOURCES = TUNE | APPLY | SHOW | CHECK | COLLECT | TRY
+    REPORT = 8192,
+    SOURCES = TUNE | APPLY | SHOW | CHECK | COLLECT | TRY | REPORT
 };
 
 typedef struct option_row {
@@ -79,7 +80,8 @@ static const option_row rows[] = {
     {"without", MODEL, VALUE_TEXT, "KERNEL,...", AT(without), "train on all kernels but these"},
     {"leave-one-out", MODEL, VALUE_FLAG, NULL, AT(leave_one_out),
      "eval: train one model per kernel on all others, rank the one left out"},
-    {"o", APPLY | EXPORT | MODEL, VALUE_TEXT, "OUT", AT(output),
+    {"plots", REPORT, VALUE_TEXT, "FOLDER", AT(plots), "write each plot as an SVG file, too"},
+    {"o", APPLY | EXPORT | MODEL | REPORT, VALUE_TEXT, "OUT", AT(output),
      "write here, not to standard output"},
     {"record", APPLY, VALUE_FLAG, NULL, AT(record),
      "put no schedules in: make each nest record its sizes and time"},
@@ -108,7 +110,7 @@ static const option_row rows[] = {
      "the plugin's remarks in the compiler's output, or JSON lines"},
     {"lock", SOURCES | CC | FLAGS, VALUE_TEXT, "FILE", AT(lock),
      "lock file (default: ctune.lock beside the source)"},
-    {"history", TUNE | EXPORT | COLLECT | IMPORT, VALUE_TEXT, "FILE", AT(history),
+    {"history", TUNE | EXPORT | COLLECT | IMPORT | REPORT, VALUE_TEXT, "FILE", AT(history),
      "history (default: .ctune/history.db beside the source)"},
     {"here", IMPORT, VALUE_FLAG, NULL, AT(here),
      "measured on this machine: targets of the history without facts get those of this machine"},
