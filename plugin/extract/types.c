@@ -167,7 +167,19 @@ static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientD
     return w->ok ? CXChildVisit_Recurse : CXChildVisit_Break;
 }
 
+/* Tuned code counts in `long`, which must hold any distance in memory. */
+static bool check_addresses(ctune_parsed *p, ctune_build *b) {
+    CXTargetInfo target = clang_getTranslationUnitTargetInfo(p->unit);
+    int width = clang_TargetInfo_getPointerWidth(target);
+    clang_TargetInfo_dispose(target);
+    return width == 64 || ctune_build_refuse_at(b, CTUNE_REFUSE_ADDRESSES, b->begin,
+                                                "addresses of this target have %d bits", width);
+}
+
 bool ctune_types_guard(ctune_parsed *p, ctune_build *b, CXCursor statement) {
+    if (!check_addresses(p, b)) {
+        return false;
+    }
     walk w = {p, b, true};
     for (int i = 0; i < b->tensors.n && w.ok; i++) {
         w.ok = guard_tensor(p, b, &b->tensors.at[i]);
