@@ -260,6 +260,7 @@ typedef struct ctune_build {
     CXCursor function, statement;
     size_t begin, end;      /* the statement in source->clean */
     bool wrapv;             /* -fwrapv: signed overflow wraps */
+    bool has_conditions;    /* #if in the statement */
     bool is_replaceable;    /* -fPIC: functions that are not static may be others at run time */
     bool in_subscript;      /* an index is being read: for the words of a refusal */
     int n_maybe;            /* conditions around the current place that are not in `domain` */

@@ -209,6 +209,10 @@ static void check_below(const ctune_source *s, size_t pragma_end, ctune_match *m
 }
 
 static void check_inside(const ctune_source *s, size_t begin, ctune_match *m) {
+    size_t where;
+    if (!ctune_conditions_are_whole(s, begin, m->end, &where)) {
+        refuse(m, CTUNE_REFUSE_CONDITIONAL_TEXT, where, "a part of an #if in the region");
+    }
     for (int i = 0; i < s->n_directives; i++) {
         const ctune_directive *d = &s->directives[i];
         if (d->begin < begin || d->end > m->end) {
@@ -220,7 +224,8 @@ static void check_inside(const ctune_source *s, size_t begin, ctune_match *m) {
                        d->rest);
             }
         } else if (strcmp(d->name, "define") != 0 && strcmp(d->name, "undef") != 0 &&
-                   strcmp(d->name, "line") != 0 && d->name[0] != '\0') {
+                   strcmp(d->name, "line") != 0 && d->name[0] != '\0' &&
+                   !ctune_condition_is(d->name)) {
             refuse(m, CTUNE_REFUSE_CONDITIONAL_TEXT, d->begin, "#%s in the region", d->name);
         }
     }
