@@ -45,6 +45,16 @@ static ctune_int not_affine(ctune_build *b, CXCursor at) {
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
+bool ctune_affine_cure(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                       const ctune_aff *aff, ctune_type t) {
+    int64_t lo, hi;
+    range_of(t, &lo, &hi);
+    const ctune_aff *above = ctune_aff_add_const(b->arena, aff, -lo);
+    bool is_low = !ctune_facts_has(b, n_cons, cons, above);
+    const ctune_aff *below = ctune_aff_add_const(b->arena, ctune_aff_scale(b->arena, aff, -1), hi);
+    return ctune_build_cure_needs(b, n_cons, cons, is_low ? above : below);
+}
+
 bool ctune_affine_fits(ctune_build *b, int n_cons, const ctune_aff *const *cons,
                        const ctune_aff *aff, ctune_type t) {
     int64_t lo, hi;
@@ -106,8 +116,10 @@ static bool require_type(ctune_build *b, const ctune_poly *poly, ctune_type t, C
                     : require_atoms(b, poly, t)) {
         return true;
     }
-    return ctune_build_refuse(b, CTUNE_REFUSE_RANGE, at, "'%s' may leave the range of '%s'",
-                              ctune_build_text(b, at), ctune_type_get(t)->c_name);
+    ctune_build_refuse(b, CTUNE_REFUSE_RANGE, at, "'%s' may leave the range of '%s'",
+                       ctune_build_text(b, at), ctune_type_get(t)->c_name);
+    return aff != NULL && b->why.cure[0] == '\0' && !b->no_assume && !b->is_trial &&
+           ctune_affine_cure(b, b->domain.n, b->domain.at, aff, t);
 }
 
 ctune_int ctune_affine_settle(ctune_build *b, ctune_int value, CXCursor at) {

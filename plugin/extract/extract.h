@@ -28,6 +28,7 @@ typedef struct ctune_unit_function {
 typedef struct ctune_unit_region {
     ctune_pragma pragma;
     ctune_region *region;            /* NULL when refused (diagnostic sent) or off */
+    const char *name;                /* as region->name would be */
     const char *function;            /* enclosing function's name */
     ctune_unit_function caller;      /* valid when region is there */
     size_t pragma_begin, pragma_end; /* the whole pragma line(s), without the final newline */

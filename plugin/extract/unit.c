@@ -41,10 +41,17 @@ static void send(extraction *x, ctune_severity severity, size_t at, const char *
     ctune_diag_send(x->ctx, &d);
 }
 
-static void send_refusal(extraction *x, ctune_refusal refusal, size_t at, const char *words) {
+/* cure: empty or NULL where the table's hint is good. */
+static void send_cured(extraction *x, ctune_refusal refusal, size_t at, const char *words,
+                       const char *cure) {
     const char *text = ctune_arena_printf(x->arena, "loop not tuned: %s", words);
-    send(x, CTUNE_REMARK, at, ctune_refusal_code(refusal), ctune_refusal_hint(refusal),
-         text != NULL ? text : words);
+    bool has_cure = cure != NULL && cure[0] != '\0';
+    send(x, CTUNE_REMARK, at, ctune_refusal_code(refusal),
+         has_cure ? cure : ctune_refusal_hint(refusal), text != NULL ? text : words);
+}
+
+static void send_refusal(extraction *x, ctune_refusal refusal, size_t at, const char *words) {
+    send_cured(x, refusal, at, words, NULL);
 }
 
 /* ---- pragmas --------------------------------------------------------------------------------- */
@@ -148,7 +155,7 @@ static ctune_status report(extraction *x, ctune_build *b, size_t word) {
     if (b->why.refusal == CTUNE_REFUSE_NONE) {
         ctune_build_refuse_at(b, CTUNE_REFUSE_TOO_COMPLEX, b->begin, "the region is too complex");
     }
-    send_refusal(x, b->why.refusal, b->why.offset, b->why.text);
+    send_cured(x, b->why.refusal, b->why.offset, b->why.text, b->why.cure);
     return CTUNE_OK;
 }
 
@@ -312,6 +319,11 @@ static ctune_status extract_one(extraction *x, int i) {
     ctune_match match;
     bool matched = ctune_match_find(&x->parsed, o->begin, o->end, &match);
     fill_offsets(x, &match, o, out);
+    const char *name = region_name(x, i);
+    if (name == NULL) {
+        return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    out->name = name;
     if (is_bad || out->pragma.off) {
         return CTUNE_OK;
     }
@@ -321,10 +333,6 @@ static ctune_status extract_one(extraction *x, int i) {
     if (!matched) {
         send_refusal(x, match.refusal, match.refusal_at, match.words);
         return CTUNE_OK;
-    }
-    const char *name = region_name(x, i);
-    if (name == NULL) {
-        return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
     }
     if (out->pragma.target != CTUNE_PRAGMA_CPU) {
         send_refusal(x, CTUNE_REFUSE_TARGET, o->word, "only target(cpu) is supported");
