@@ -224,6 +224,15 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) if (dot(b, b + i, 3) > 20) a[i] = dot(a + i, b, 2); else "
          "a[i] = global(b[i]);"},
     {"", "for (int i = 0; i < n; i++) sort2(k + 2 * i, k + 2 * i + 1);"},
+    /* values of earlier iterations */
+    {"int p = 7;", "{ int q = 9; for (int i = 0; i < n; i++) { a[i] = b[i] + b[p] + b[q]; q = p; p "
+                   "= i; } }"},
+    {"",
+     "{ int q = 9, p = 5, o = 3; for (int i = 2; i < n; i++) { a[i] = b[o] + b[p] + b[q]; o = q; "
+     "q = p; p = i; } }"},
+    {"", "{ int j = -1, q; for (int i = 0; i < n; i++) { q = j + 1; a[i] = b[q]; j = q + 1; b[q] = "
+         "a[i]; } }"},
+    {"", "{ int q = 4, p = 2; for (int i = 0; i < n; i++) { a[q] = b[p]; q = p; p += 2; } }"},
     /* loops in other forms */
     {"", "{ int i = 2; while (i < n) { a[i] = b[i] + 1; i++; } }"},
     {"", "for (int i = 0; i < n; i++) { int j = i; while (j < m) { a[j] += b[i]; j++; } k[m] = "
