@@ -455,6 +455,10 @@ bool ctune_branch_build(ctune_build *b, CXCursor cursor);
 /* Statements of a block. is_tail: nothing else of the loop's or function's body follows them. */
 bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail);
 
+/* What is behind a statement that some ways skip goes behind one of its branches. */
+bool ctune_branch_follow(ctune_build *b, CXCursor statement, ctune_kids *list);
+bool ctune_switch_build(ctune_build *b, CXCursor cursor);
+
 /* ---- loop.c, statement.c --------------------------------------------------------------------- */
 bool ctune_loop_build(ctune_build *b, CXCursor cursor);
 bool ctune_statement_build(ctune_build *b, CXCursor cursor);
@@ -538,6 +542,7 @@ typedef enum ctune_answer {
 } ctune_answer;
 ctune_answer ctune_split_answer(ctune_build *b, const ctune_aff *aff); /* aff >= 0 here? */
 ctune_answer ctune_split_decide(ctune_build *b, CXCursor cond);
+ctune_answer ctune_split_equal(ctune_build *b, const ctune_poly *poly, CXCursor at); /* poly == 0 */
 bool ctune_split_is_truth(ctune_build *b, CXCursor cursor); /* a comparison or logic: 0 or 1 */
 /* Drop what the domain already says. */
 void ctune_split_simplify(ctune_build *b, ctune_conds *conds);

@@ -192,6 +192,21 @@ ctune_answer ctune_split_decide(ctune_build *b, CXCursor cond) {
     return answer;
 }
 
+ctune_answer ctune_split_equal(ctune_build *b, const ctune_poly *poly, CXCursor at) {
+    ctune_why kept = b->why;
+    bool kept_assume = b->no_assume;
+    b->no_assume = true;
+    b->split = NULL;
+    ctune_answer answer =
+        poly == NULL ? CTUNE_OPAQUE : decide_relation(b, CXBinaryOperator_EQ, poly, at);
+    b->no_assume = kept_assume;
+    b->why = kept;
+    if (answer != CTUNE_OPEN) {
+        b->split = NULL;
+    }
+    return answer;
+}
+
 void ctune_split_simplify(ctune_build *b, ctune_conds *conds) {
     int n = 0;
     for (int i = 0; i < conds->n; i++) {

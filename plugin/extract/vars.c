@@ -151,6 +151,7 @@ static bool is_affine_kid(CXCursor parent, ctune_kids kids, int i) {
         return i + 1 < kids.n;
     case CXCursor_IfStmt:
     case CXCursor_WhileStmt:
+    case CXCursor_SwitchStmt:
         return i == 0;
     case CXCursor_DoStmt:
         return i + 1 == kids.n;

@@ -224,6 +224,21 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) if (dot(b, b + i, 3) > 20) a[i] = dot(a + i, b, 2); else "
          "a[i] = global(b[i]);"},
     {"", "for (int i = 0; i < n; i++) sort2(k + 2 * i, k + 2 * i + 1);"},
+    /* switch */
+    {"", "for (int i = 0; i < n; i++) switch (m) { case 3: a[i] = 1; break; case 6: a[i] = 2; "
+         "default: b[i] = 3; }"},
+    {"", "for (int i = 0; i < n; i++) { switch (k[i]) { case 1: case 2: a[i] = 1; break; case -3: "
+         "a[i] = 2; k[i] = 1; case 4: b[i] = 5; break; } a[i] += 1; }"},
+    {"", "for (int i = 0; i < n; i++) { switch (i % 3) { default: a[i] = 4; break; case 0: a[i] = "
+         "b[i]; "
+         "break; case 2: a[i] = 1; } }"},
+    {"",
+     "for (int i = 0; i < n; i++) { switch (k[i] & 3) { case 0: continue; case 1: a[i] = 2; break; "
+     "case 2: { a[i] = 3; break; } } k[i] = 7; }"},
+    {"", "for (int i = 0; i < n; i++) a[i] = choose(b[i], k[i] & 3) + choose(b[i], m);"},
+    {"",
+     "for (int i = 0; i < n; i++) switch (k[i]) { case 1: if (b[i] > 0) a[i] = 1; else a[i] = 2; "
+     "break; default: for (int j = 0; j < m; j++) a[i] += b[j]; }"},
     /* values of earlier iterations */
     {"int p = 7;", "{ int q = 9; for (int i = 0; i < n; i++) { a[i] = b[i] + b[p] + b[q]; q = p; p "
                    "= i; } }"},
@@ -307,6 +322,8 @@ static const char helpers[] =
     "static int largest(int a, int b, int c) { int k; if (a <= b) k = b; else k = a; if (k <= c) "
     "return c; return k; }\n"
     "static void sort2(int *x, int *y) { if (*x > *y) { int t = *x; *x = *y; *y = t; } }\n"
+    "static double choose(double x, int how) { switch (how) { case 0: return x; case 1: return x > "
+    "0 ? x : 0; case 3: { double t = x * x; return t + 1; } } return -1; }\n"
     "static double global(double x) { double t[3]; for (int i = 0; i < 3; i++) t[i] = x + i; "
     "return t[0] * t[1] + t[2]; }\n"
     "#endif\n";
