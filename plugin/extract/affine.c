@@ -537,8 +537,18 @@ static int product_param(ctune_build *b, const ctune_mono *m) {
         is_memory |= b->param_infos.at[m->atom[i].id].is_memory;
         b->param_infos.at[m->atom[i].id].is_factor = true;
     }
-    return ctune_param_of_text(b, ctune_arena_printf(b->arena, "(%s)", text), CTUNE_I64, size,
-                               is_memory);
+    int n = b->params.n;
+    int param = ctune_param_of_text(b, ctune_arena_printf(b->arena, "(%s)", text), CTUNE_I64, size,
+                                    is_memory);
+    bool is_made = strchr(text, '?') != NULL; /* of an expression: its own name is shorter */
+    const char *name = param == n && is_made ? b->params.at[m->atom[0].id].name : NULL;
+    for (int i = 1; i < m->degree && name != NULL; i++) {
+        name = ctune_arena_printf(b->arena, "%s_%s", name, b->params.at[m->atom[i].id].name);
+    }
+    if (name != NULL) {
+        b->params.at[param].name = ctune_build_name(b, name);
+    }
+    return param;
 }
 
 const ctune_aff *ctune_affine_form(ctune_build *b, const ctune_poly *poly, ctune_refusal refusal,

@@ -250,6 +250,9 @@ static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
     bool has_sums = !affine && ctune_strides_sums(b, tensor, &sums);
     bool has_product = b->assumes.n > n_assumes; /* a last resort */
     b->why = why;
+    if (!has_strides && !has_sums && !affine && ctune_strides_multiples(b, tensor)) {
+        return place_linear(b, tensor, finals);
+    }
     if (!has_strides && has_sums &&
         (fits(b, tensor, &sums, finals, false) || fits(b, tensor, &sums, finals, true))) {
         set_shape(b, tensor, &sums);

@@ -9,10 +9,12 @@
 
 #include "plugin/extract/function.h"
 
+#include "runtime/runner.h"
 #include "runtime/text.h"
 
 #include <isl/ctx.h>
 #include <isl/options.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A pragma with its place in the clean text; from a macro, where the macro is used. */
@@ -159,6 +161,20 @@ static ctune_status report(extraction *x, ctune_build *b, size_t word) {
     return CTUNE_OK;
 }
 
+/* What a search writes down for each of the region's sizes has a limit. */
+static bool check_params(ctune_build *b) {
+    enum { MOST_CHARS = 240, MOST_PARAMS = CTUNE_RUN_MAX_PARAMS };
+    int n_chars = 0;
+    for (int i = 0; i < b->params.n; i++) {
+        char size[32];
+        n_chars += (int)strlen(b->params.at[i].name) + 2 +
+                   snprintf(size, sizeof size, "%lld", (long long)ctune_build_size(b, i));
+    }
+    return (b->params.n <= MOST_PARAMS && n_chars <= MOST_CHARS) ||
+           ctune_build_refuse_at(b, CTUNE_REFUSE_TOO_COMPLEX, b->begin,
+                                 "the region depends on %d values", b->params.n);
+}
+
 /* One build of the region. is_other: it found other sizes than it went by; *region is set, too. */
 static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *o, const char *name,
                                ctune_region **region, bool *is_other) {
@@ -166,7 +182,7 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
     ctune_source_place(&x->source, o->begin, &line, &col);
     *is_other = false;
     if (!build(b) || !ctune_conditions_guard(&x->parsed, b) || !ctune_macros_guard(&x->parsed, b) ||
-        !ctune_types_guard(&x->parsed, b, b->statement)) {
+        !ctune_types_guard(&x->parsed, b, b->statement) || !check_params(b)) {
         return CTUNE_EREFUSED;
     }
     ctune_status status = ctune_assemble(b, name, line, region);
