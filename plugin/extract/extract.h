@@ -7,6 +7,9 @@
 #include "plugin/pragma/pragma.h"
 #include "search/te/te.h"
 
+/* Regions with more are refused: as many as dependences are found for. */
+enum { CTUNE_UNIT_MAX_STAGES = 48, CTUNE_UNIT_MAX_AXES = 96 };
+
 /* An argument of a function with a region in it. */
 typedef struct ctune_unit_arg {
     const char *name;

@@ -161,14 +161,19 @@ static ctune_status report(extraction *x, ctune_build *b, size_t word) {
     return CTUNE_OK;
 }
 
-/* What a search writes down for each of the region's sizes has a limit. */
-static bool check_params(ctune_build *b) {
+/* What dependences, and what a search writes down for each of the region's sizes, have limits. */
+static bool check_limits(ctune_build *b, const ctune_region *region) {
     enum { MOST_CHARS = 240, MOST_PARAMS = CTUNE_RUN_MAX_PARAMS };
     int n_chars = 0;
     for (int i = 0; i < b->params.n; i++) {
         char size[32];
         n_chars += (int)strlen(b->params.at[i].name) + 2 +
                    snprintf(size, sizeof size, "%lld", (long long)ctune_build_size(b, i));
+    }
+    if (region->n_stages > CTUNE_UNIT_MAX_STAGES || region->n_axes > CTUNE_UNIT_MAX_AXES) {
+        return ctune_build_refuse_at(b, CTUNE_REFUSE_TOO_COMPLEX, b->begin,
+                                     "the region has %d statements and %d loops, borders apart",
+                                     region->n_stages, region->n_axes);
     }
     return (b->params.n <= MOST_PARAMS && n_chars <= MOST_CHARS) ||
            ctune_build_refuse_at(b, CTUNE_REFUSE_TOO_COMPLEX, b->begin,
@@ -182,10 +187,13 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
     ctune_source_place(&x->source, o->begin, &line, &col);
     *is_other = false;
     if (!build(b) || !ctune_conditions_guard(&x->parsed, b) || !ctune_macros_guard(&x->parsed, b) ||
-        !ctune_types_guard(&x->parsed, b, b->statement) || !check_params(b)) {
+        !ctune_types_guard(&x->parsed, b, b->statement)) {
         return CTUNE_EREFUSED;
     }
     ctune_status status = ctune_assemble(b, name, line, region);
+    if (status == CTUNE_OK && !check_limits(b, *region)) {
+        status = CTUNE_EREFUSED;
+    }
     if (status == CTUNE_OK && !(b->n_fitted == 0 ? ctune_sizes_fit(b, *region, is_other)
                                                  : ctune_sizes_check(b, *region))) {
         status = CTUNE_EREFUSED;

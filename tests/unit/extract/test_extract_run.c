@@ -224,6 +224,11 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) if (dot(b, b + i, 3) > 20) a[i] = dot(a + i, b, 2); else "
          "a[i] = global(b[i]);"},
     {"", "for (int i = 0; i < n; i++) sort2(k + 2 * i, k + 2 * i + 1);"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { int q = i * m + j; int w = j "
+         "== 0 ? q : "
+         "q - 1, e = j == m - 1 ? q : q + 1, u = i == 0 ? q : q - m, d = i == n - 1 ? q : q + m; "
+         "a[q] = "
+         "b[w] + 2 * b[e] + 3 * b[u] + 4 * b[d]; }"},
     /* switch */
     {"", "for (int i = 0; i < n; i++) switch (m) { case 3: a[i] = 1; break; case 6: a[i] = 2; "
          "default: b[i] = 3; }"},
