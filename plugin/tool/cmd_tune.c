@@ -188,6 +188,12 @@ ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_
     return status;
 }
 
+ctune_status ctune_tune_keep(ctune_ctx *ctx, const ctune_tune *t, const ctune_tune_nest *nest,
+                             const ctune_outcome *outcome) {
+    const ctune_source *source = &t->files[nest->i_file].source;
+    return write_entry(ctx, source, source->unit->regions[nest->i_region].region, outcome);
+}
+
 void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
                      ctune_status status) {
     const ctune_source *source = &t->files[nest->i_file].source;

@@ -59,7 +59,7 @@ typedef struct ctune_options {
     double budget_s; /* 0 = not given */
     int64_t trials;  /* 0 = not given */
     int64_t seed, batch, rounds, samples, trees, depth, folds;
-    double time_limit_s;
+    double time_limit_s, memory_bytes;
     const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
     const char *schedules, *plots, *model, *objective, *without, *ablate, *features, *profile;
     const char *mode, *report;
