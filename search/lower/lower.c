@@ -316,6 +316,21 @@ bool lower_is_parallel(const lowerer *w, int node) {
     return w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->openmp && !sets_outer(w, node);
 }
 
+/* Is a loop that the source has outside of dim's not open yet? */
+static bool has_outer_inside(const lowerer *w, int stmt, int dim) {
+    const ctune_stmt *s = &w->tree->stmts[stmt];
+    for (int p = 0; p < s->n_dims && s->dims[p] != dim; p++) {
+        bool is_open = false;
+        for (int i = 0; i < w->n_open; i++) {
+            is_open |= w->open[i].dim == s->dims[p];
+        }
+        if (!is_open) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_loads(const lowerer *w, const lower_limit *limit) {
     for (int i = 0; i < limit->n; i++) {
         if (ctune_aff_has_load(w->region, limit->bound[i].aff)) {
@@ -344,7 +359,8 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     if (has_loads(w, &lo) || has_loads(w, &hi)) {
         /* loops inside that the source has outside may be empty: then it reads no bound */
         int stmts[CTUNE_MAX_STMTS];
-        if (lower_stmts_under(w, node, stmts) == 1 && nn->sum < 0) {
+        if (lower_stmts_under(w, node, stmts) == 1 && nn->sum < 0 &&
+            has_outer_inside(w, stmts[0], nn->dim)) {
             into = lower_param_guard(w, stmts[0], nn->dim, into);
         }
     }

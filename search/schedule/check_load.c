@@ -39,6 +39,17 @@ static int depth_of(const path *p, int dim, bool innermost) {
     return depth;
 }
 
+/* The axis that dim is; -1: none. */
+static int axis_of_dim(const ctune_region *region, const ctune_stmt *stmt, int dim) {
+    const ctune_stage *stage = &region->stages[stmt->stage];
+    for (int d = 0; d < stage->n_axes; d++) {
+        if (ctune_stmt_dim(stmt, d) == dim) {
+            return stage->axes[d];
+        }
+    }
+    return -1;
+}
+
 /* Do other dims or loads bound dim? */
 static bool is_rectangular(const path *p, int dim) {
     const ctune_region *region = p->nest->region;
@@ -70,6 +81,23 @@ static bool check_moved(const path *p, int bounded, char *why, size_t why_size) 
     return true;
 }
 
+/* Loops of different loops of the source that were fused read bounds that only one of them reads. */
+static bool check_fused(const path *p, int bounded, char *why, size_t why_size) {
+    const ctune_nest *nest = p->nest;
+    int mine = axis_of_dim(nest->region, p->stmt, bounded);
+    for (int s = 0; s < nest->form->tree->n_stmts; s++) {
+        const ctune_stmt *other = &nest->form->tree->stmts[s];
+        for (int d = 0; d < other->n_dims; d++) {
+            if (other->dims[d] == bounded &&
+                (mine < 0 || axis_of_dim(nest->region, other, bounded) != mine)) {
+                return say_no(why, why_size,
+                              "loops whose bounds are read from an array are not fused with others");
+            }
+        }
+    }
+    return true;
+}
+
 /* All loops over the axes in the constraint's loads, outside of all loops that it bounds. */
 static bool check_con(const path *p, const ctune_aff *con, char *why, size_t why_size) {
     const ctune_region *region = p->nest->region;
@@ -90,7 +118,7 @@ static bool check_con(const path *p, const ctune_aff *con, char *why, size_t why
                               "loops that choose them");
             }
         }
-        if (!check_moved(p, bounded, why, why_size)) {
+        if (!check_fused(p, bounded, why, why_size) || !check_moved(p, bounded, why, why_size)) {
             return false;
         }
     }

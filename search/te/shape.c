@@ -148,6 +148,22 @@ static void box_join(const ctune_region *region, const ctune_access *access, con
     out->any = true;
 }
 
+/* Are all axes of the load loops around the stage? */
+static bool is_around(const ctune_region *region, const ctune_stage *stage, int div) {
+    const ctune_term term = {CTUNE_TERM_DIV, div, 1};
+    const ctune_aff load = {0, 1, &term};
+    for (int a = 0; a < region->n_axes; a++) {
+        bool is_mine = false;
+        for (int d = 0; d < stage->n_axes; d++) {
+            is_mine |= stage->axes[d] == a;
+        }
+        if (!is_mine && ctune_aff_div_uses_axis(region, &load, a)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *params, int64_t *lo,
                       int64_t *hi) {
     ctune_arena *arena = ctune_arena_create(NULL);
@@ -164,6 +180,12 @@ bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *par
         for (int r = 0; r < stage->n_reads; r++) {
             if (stage->reads[r]->access.tensor == tensor) {
                 box_join(region, &stage->reads[r]->access, axes, params, &b);
+            }
+        }
+        for (int i = 0; i < region->n_divs; i++) {
+            const ctune_access *load = region->divs[i].load;
+            if (load != NULL && load->tensor == tensor && is_around(region, stage, i)) {
+                box_join(region, load, axes, params, &b);
             }
         }
     }
