@@ -66,6 +66,12 @@ static ctune_status set_tensor(ctune_ctx *ctx, const ctune_region *region, int i
     }
     out->n_elems = ctune_tensor_shape(region, i, params, out->extent);
     out->is_written = t->is_written;
+    if (ctune_tensor_is_index(region, i)) {
+        ctune_load_model model = ctune_load_model_get(region, i, params);
+        out->slope = model.slope;
+        out->lo = model.lo;
+        out->width = model.width;
+    }
     return out->n_elems >= 0
                ? CTUNE_OK
                : ctune_fail(ctx, CTUNE_EREFUSED, "region %s: tensor %s is too large at these sizes",

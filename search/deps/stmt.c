@@ -14,6 +14,13 @@ const ctune_aff *ctune_stmt_axis(const ctune_region *region, const ctune_stmt *s
     return NULL;
 }
 
+int ctune_stmt_dim(const ctune_stmt *stmt, int d) {
+    const ctune_aff *iter = stmt->iter[d];
+    bool is_dim = iter != NULL && iter->n_terms == 1 && iter->c0 == 0 &&
+                  iter->terms[0].kind == CTUNE_TERM_AXIS && iter->terms[0].coef == 1;
+    return is_dim ? iter->terms[0].id : -1;
+}
+
 const ctune_aff *ctune_stmt_over_dims(ctune_arena *arena, const ctune_region *region,
                                       const ctune_stmt *stmt, const ctune_aff *aff) {
     const ctune_aff *sum = ctune_aff_const(arena, aff->c0);

@@ -55,6 +55,8 @@ int64_t ctune_nest_trip(const ctune_nest *nest, int node);
  * are not. */
 int64_t ctune_tree_const_extent(const ctune_tree *tree, int dim);
 
+/* Do the loops whose bounds are loads stand inside of those over the loads' axes (check_load.c)? */
+bool ctune_nest_check_loads(const ctune_nest *nest, char *why, size_t why_size);
 /* Legality of the caches (check.c calls it). */
 bool ctune_nest_check_caches(const ctune_nest *nest, char *why, size_t why_size);
 
