@@ -35,6 +35,7 @@ enum {
     FLAGS = 2048,
     TRY = 4096,
     REPORT = 8192,
+    SCAN = 32768,
     SOURCES = TUNE | APPLY | SHOW | CHECK | COLLECT | TRY | REPORT
 };
 
@@ -95,8 +96,8 @@ static const option_row rows[] = {
      "write here, not to standard output"},
     {"record", APPLY, VALUE_FLAG, NULL, AT(record),
      "put no schedules in: make each nest record its sizes and time"},
-    {"profile", TUNE | RECORD, VALUE_TEXT, "FILE", AT(profile),
-     "recorded sizes (default: .ctune/profile beside the source)"},
+    {"profile", TUNE | RECORD | SCAN, VALUE_TEXT, "FILE", AT(profile),
+     "recorded sizes (default: .ctune/profile beside the source); scan: where the time goes"},
     {"no-profile", TUNE, VALUE_FLAG, NULL, AT(no_profile),
      "tune the sizes of the pragma, not the recorded ones"},
     {"in-place", APPLY, VALUE_FLAG, NULL, AT(in_place),
@@ -126,9 +127,9 @@ static const option_row rows[] = {
      "measured on this machine: targets of the history without facts get those of this machine"},
     {"calibrate", DOCTOR, VALUE_FLAG, NULL, AT(calibrate),
      "measure clock, vector units and memory first (2 s), and keep the figures"},
-    {"p", SOURCES, VALUE_TEXT, "BUILD_DIR", AT(build_dir),
+    {"p", SOURCES | SCAN, VALUE_TEXT, "BUILD_DIR", AT(build_dir),
      "flags from BUILD_DIR/compile_commands.json"},
-    {"quiet", SOURCES | RECORD, VALUE_FLAG, NULL, AT(quiet),
+    {"quiet", SOURCES | RECORD | SCAN, VALUE_FLAG, NULL, AT(quiet),
      "no progress, remarks and notes but why a loop is not tuned"},
     {"help", ~0u, VALUE_FLAG, NULL, AT(help), "this text"},
 };

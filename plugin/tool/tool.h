@@ -88,6 +88,8 @@ int ctune_cmd_cc(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_flags(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_model(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_explain(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_scan(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_record(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_report(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_try(ctune_ctx *ctx, const ctune_options *options);
