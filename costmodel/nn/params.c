@@ -39,15 +39,18 @@ ctune_nn_param *ctune_nn_params_add(ctune_ctx *ctx, ctune_nn_params *params, ctu
                                     ctune_nn_init init, int rows, int cols, const char *name) {
     size_t n;
     if (rows < 1 || cols < 1 || params->n == CTUNE_NN_MAX_PARAMS ||
-        !ctune_size_mul((size_t)rows, (size_t)cols, &n)) {
-        ctune_fail(ctx, CTUNE_EUSAGE, "network: no room for %s of %d x %d", name, rows, cols);
+        !ctune_size_mul((size_t)rows, (size_t)cols, &n) ||
+        (params->max_values > 0 && n > (uint64_t)(params->max_values - params->n_values))) {
+        params->status =
+            ctune_fail(ctx, CTUNE_EUSAGE, "network: no room for %s of %d x %d", name, rows, cols);
         return NULL;
     }
     ctune_nn_param *param = ctune_memory_grow(ctx, NULL, 1, sizeof *param);
     float *values = param != NULL ? ctune_memory_grow(ctx, NULL, n, 4 * sizeof *values) : NULL;
     if (values == NULL) {
         free(param);
-        ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for %s of %d x %d", name, rows, cols);
+        params->status =
+            ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for %s of %d x %d", name, rows, cols);
         return NULL;
     }
     *param = (ctune_nn_param){.rows = rows,
@@ -61,6 +64,7 @@ ctune_nn_param *ctune_nn_params_add(ctune_ctx *ctx, ctune_nn_params *params, ctu
     memset(param->grad, 0, 3 * n * sizeof *values);
     params->param[params->n++] = param;
     params->n_values += (int64_t)n;
+    params->status = CTUNE_OK;
     return param;
 }
 

@@ -20,6 +20,8 @@ typedef struct ctune_nn_param {
 typedef struct ctune_nn_params {
     int n;
     int64_t n_values;
+    int64_t max_values;                         /* more of them are refused; 0 = any number */
+    ctune_status status;                        /* of the last addition */
     ctune_nn_param *param[CTUNE_NN_MAX_PARAMS]; /* each allocated alone: pointers stay */
 } ctune_nn_params;
 

@@ -204,6 +204,20 @@ ctune_nn_var ctune_nn_input(ctune_nn_tape *tape, int rows, int cols, const float
                     (nn_node){.op = NN_OP_input, .rows = rows, .cols = cols, .value = values});
 }
 
+ctune_nn_var ctune_nn_zeros(ctune_nn_tape *tape, int rows, int cols) {
+    float *out;
+    ctune_nn_var x = nn_add(tape, NN_OP_input, rows, cols, -1, -1, &out);
+    if (x >= 0) {
+        memset(out, 0, nn_size(&tape->node[x]) * sizeof *out);
+    }
+    return x;
+}
+
+int *ctune_nn_ints(ctune_nn_tape *tape, int n) {
+    /* ints are no larger than floats */
+    return n >= 0 && !nn_has_failed(tape) ? (int *)(void *)nn_floats(tape, (size_t)n) : NULL;
+}
+
 ctune_nn_var ctune_nn_use(ctune_nn_tape *tape, ctune_nn_param *param) {
     return leaf_add(tape, (nn_node){.op = NN_OP_use,
                                     .rows = param->rows,

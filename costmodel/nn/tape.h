@@ -38,9 +38,13 @@ const float *ctune_nn_value(const ctune_nn_tape *tape, ctune_nn_var x);
 CTUNE_MUST_USE ctune_status ctune_nn_backward(ctune_nn_tape *tape, ctune_nn_var x,
                                               const float *seed);
 
+/* Room for n numbers until the reset; NULL: failed. */
+int *ctune_nn_ints(ctune_nn_tape *tape, int n);
+
 /* ---- leaves ---------------------------------------------------------------------------------- */
 /* A constant. values borrowed until the reset. */
 ctune_nn_var ctune_nn_input(ctune_nn_tape *tape, int rows, int cols, const float *values);
+ctune_nn_var ctune_nn_zeros(ctune_nn_tape *tape, int rows, int cols); /* constants, too */
 /* param borrowed until the reset; its values must not change before. */
 ctune_nn_var ctune_nn_use(ctune_nn_tape *tape, ctune_nn_param *param);
 
