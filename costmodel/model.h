@@ -75,8 +75,7 @@ typedef struct ctune_model {
     ctune_status (*fit)(ctune_ctx *ctx, void *self, const float *features, const float *labels,
                         size_t n_rows);
     void (*destroy)(void *self); /* may be NULL: the model borrows what it uses */
-    /* What a row holds; NULL: whoever made the model knows. Borrowed from self. */
-    const ctune_model_input *input;
+    ctune_model_input input;     /* what a row holds; width 0: whoever made the model knows */
     /* From the selected tasks (NULL = all) of a data set of such rows, anew. watch may be NULL. */
     ctune_status (*learn)(ctune_ctx *ctx, void *self, const struct ctune_dataset *data,
                           const bool *select, const ctune_learn_watch *watch);

@@ -397,7 +397,7 @@ void ctune_net_model(ctune_net *net, ctune_model *out) {
                          .predict = model_predict,
                          .fit = model_fit,
                          .destroy = model_destroy,
-                         .input = &net->config.input,
+                         .input = net->config.input,
                          .learn = model_learn,
                          .save = model_save,
                          .note = model_note,
