@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CHUNK_ROWS = 64, STATE_PERIOD_S = 20, N_CALIBRATE = 64 };
+enum { CHUNK_ROWS = 64, PART_ROWS = 128, STATE_PERIOD_S = 20, N_CALIBRATE = 64 };
 
 /* Rows of one task that are compared with each other. */
 typedef struct chunk {
@@ -240,9 +240,9 @@ static void chunks_make(training *t, ctune_rng *rng) {
     }
 }
 
-/* Loss of some chunks side by side, and its gradient [rows]. */
-static double chunks_loss(const training *t, const chunk *list, int n, const float *scores,
-                          float *gradient) {
+/* Loss of some of n_all chunks side by side, and its gradient [rows]. */
+static double chunks_loss(const training *t, const chunk *list, int n, int n_all,
+                          const float *scores, float *gradient) {
     double loss = 0;
     size_t at = 0;
     for (int i = 0; i < n; i++) {
@@ -253,48 +253,69 @@ static double chunks_loss(const training *t, const chunk *list, int n, const flo
         }
         loss += net_loss(&t->net->config, list[i].n, labels, scores + at, gradient + at);
         for (size_t r = 0; r < list[i].n; r++) {
-            gradient[at + r] /= (float)n;
+            gradient[at + r] /= (float)n_all;
         }
         at += list[i].n;
     }
     return loss;
 }
 
-static ctune_status step_take(training *t, const chunk *list, int n, int n_rows, const float **rows,
-                              int *heads, float *gradient, double *loss) {
+/* What one pass over some rows needs. */
+typedef struct room {
+    const float **rows;
+    int *heads;
+    float *gradient;
+} room;
+
+/* Adds the gradients of some chunks. */
+static ctune_status chunks_back(training *t, const chunk *list, int n, int n_all, room *r,
+                                double *loss) {
     ctune_net *net = t->net;
     net_batch batch = {0};
     int at = 0;
     for (int i = 0; i < n; i++) {
-        for (size_t r = 0; r < list[i].n; r++, at++) {
-            rows[at] = row_of(t, t->order[list[i].first + r]);
-            heads[at] = t->head[list[i].task];
+        for (size_t k = 0; k < list[i].n; k++, at++) {
+            r->rows[at] = row_of(t, t->order[list[i].first + k]);
+            r->heads[at] = t->head[list[i].task];
         }
     }
-    ctune_status status = net_batch_fill(t->ctx, net, n_rows, rows, heads, &batch);
+    ctune_status status = net_batch_fill(t->ctx, net, at, r->rows, r->heads, &batch);
     if (status == CTUNE_OK) {
         ctune_nn_tape_reset(t->ctx, net->tape);
         ctune_nn_var y = net_forward(net, net->tape, &batch);
         status = ctune_nn_status(net->tape);
         if (status == CTUNE_OK) {
-            *loss += chunks_loss(t, list, n, ctune_nn_value(net->tape, y), gradient);
-            ctune_nn_params_reset_grads(&net->params);
-            status = ctune_nn_backward(net->tape, y, gradient);
+            *loss += chunks_loss(t, list, n, n_all, ctune_nn_value(net->tape, y), r->gradient);
+            status = ctune_nn_backward(net->tape, y, r->gradient);
         }
-    }
-    if (status == CTUNE_OK) {
-        ctune_nn_adam_step(&net->config.adam, ++net->state.step, &net->params);
     }
     net_batch_clear(&batch);
     return status;
 }
 
+/* One step of Adam. The batch goes over the tape in parts, which keeps that small. */
+static ctune_status step_take(training *t, const chunk *list, int n, room *r, double *loss) {
+    ctune_net *net = t->net;
+    ctune_status status = CTUNE_OK;
+    ctune_nn_params_reset_grads(&net->params);
+    for (int i = 0, k; i < n && status == CTUNE_OK; i += k) {
+        size_t rows = 0;
+        for (k = 0; i + k < n && rows + list[i + k].n <= PART_ROWS; k++) {
+            rows += list[i + k].n;
+        }
+        status = chunks_back(t, list + i, k, n, r, loss);
+    }
+    if (status == CTUNE_OK) {
+        ctune_nn_adam_step(&net->config.adam, ++net->state.step, &net->params);
+    }
+    return status;
+}
+
 static ctune_status epoch_run(training *t, double *loss) {
-    size_t most = (size_t)t->net->config.batch + CHUNK_ROWS;
-    const float **rows = ctune_memory_grow(t->ctx, NULL, most, sizeof *rows);
-    int *heads = ctune_memory_grow(t->ctx, NULL, most, sizeof *heads);
-    float *gradient = ctune_memory_grow(t->ctx, NULL, most, sizeof *gradient);
-    ctune_status status = rows != NULL && heads != NULL && gradient != NULL
+    room r = {.rows = ctune_memory_grow(t->ctx, NULL, PART_ROWS, sizeof *r.rows),
+              .heads = ctune_memory_grow(t->ctx, NULL, PART_ROWS, sizeof *r.heads),
+              .gradient = ctune_memory_grow(t->ctx, NULL, PART_ROWS, sizeof *r.gradient)};
+    ctune_status status = r.rows != NULL && r.heads != NULL && r.gradient != NULL
                               ? CTUNE_OK
                               : ctune_fail(t->ctx, CTUNE_ENOMEM, "out of memory for a training");
     ctune_rng rng;
@@ -302,16 +323,16 @@ static ctune_status epoch_run(training *t, double *loss) {
     chunks_make(t, &rng);
     *loss = 0;
     for (int i = 0, n = 0; i < t->n_chunks && status == CTUNE_OK; i += n) {
-        int n_rows = 0;
-        for (n = 0; i + n < t->n_chunks && n_rows < t->net->config.batch; n++) {
-            n_rows += (int)t->chunks[i + n].n;
+        size_t n_rows = 0;
+        for (n = 0; i + n < t->n_chunks && n_rows < (size_t)t->net->config.batch; n++) {
+            n_rows += t->chunks[i + n].n;
         }
-        status = step_take(t, t->chunks + i, n, n_rows, rows, heads, gradient, loss);
+        status = step_take(t, t->chunks + i, n, &r, loss);
     }
     *loss /= t->n_chunks;
-    free(rows);
-    free(heads);
-    free(gradient);
+    free(r.rows);
+    free(r.heads);
+    free(r.gradient);
     return status;
 }
 

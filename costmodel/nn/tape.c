@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-enum { BLOCK_FLOATS = 1 << 18, MAX_BLOCKS = 4096 };
+enum { BLOCK_FLOATS = 1 << 22, MAX_BLOCKS = 4096 };
 
 typedef struct block {
     float *data;
