@@ -62,11 +62,11 @@ typedef struct ctune_options {
     int64_t seed, batch, rounds, samples, trees, depth, folds, epochs, width, items;
     double time_limit_s;
     const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
-    const char *model, *objective, *without, *ablate, *features, *profile;
+    const char *schedules, *plots, *model, *objective, *without, *ablate, *features, *profile;
     const char *mode, *report;
     const char *kind, *backbone, *for_target, *from, *on;
-    bool quiet, verbose, json, in_place, any_target, undo, no_line, no_run, help;
     bool no_position, no_region;
+    bool quiet, verbose, json, verify, in_place, any_target, undo, no_line, no_run, help;
     bool calibrate, here, leave_one_out, predict, no_transfer, record, no_profile;
 } ctune_options;
 
@@ -92,6 +92,8 @@ int ctune_cmd_flags(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_model(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_record(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_report(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_try(ctune_ctx *ctx, const ctune_options *options);
 
 /* Words after the command's name. EUSAGE with words in ctx->error. */
 CTUNE_MUST_USE ctune_status ctune_options_parse(ctune_ctx *ctx, const ctune_command *command,
@@ -146,6 +148,12 @@ CTUNE_MUST_USE ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t 
 /* The options as a session knows them, working in the folder above, stopped by those signals, with
  * this program's progress line. session.c */
 ctune_session ctune_session_make(const ctune_options *options);
+
+/* The assembly of one static function of a whole translation unit (prelude and candidates) under
+ * the user's flags; the compiler's words go to stderr when it fails. assembly.c */
+CTUNE_MUST_USE ctune_status ctune_assembly_make(ctune_ctx *ctx, const ctune_source *source,
+                                                const char *code, const char *name,
+                                                ctune_text *out);
 
 /* ---- progress line -------------------------------------------------------------------------- */
 
