@@ -242,14 +242,13 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
 
 /* ---- the model ------------------------------------------------------------------------------- */
 /* Without one the search learns from itself alone: a note, no error, unless one was asked for. */
-static ctune_status open_model(ctune_ctx *ctx, const ctune_options *options, ctune_forest **out) {
-    *out = NULL;
+static ctune_status open_model(ctune_ctx *ctx, const ctune_options *options, ctune_model *out) {
     bool is_wanted = !options->no_transfer &&
                      (options->strategy == NULL || strcmp(options->strategy, "gbt") == 0);
     if (!is_wanted) {
         return CTUNE_OK;
     }
-    ctune_status status = ctune_cost_model_open(ctx, options->model, out);
+    ctune_status status = ctune_model_open(ctx, options->model, out);
     if (status == CTUNE_OK || status == CTUNE_ENOMEM || options->model != NULL) {
         return status;
     }
@@ -277,13 +276,13 @@ int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options) {
         return ctune_report(ctx, CTUNE_EUSAGE);
     }
     ctune_tune t = {.options = options, .session = ctune_session_make(options)};
-    ctune_forest *global = NULL;
+    ctune_model global = {0}; /* destroy NULL: there is none */
     t.files = calloc((size_t)options->n_words, sizeof *t.files);
     ctune_status status =
         t.files != NULL ? CTUNE_OK : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (status == CTUNE_OK) {
         status = open_model(ctx, options, &global);
-        t.session.global = global;
+        t.session.global = global.destroy != NULL ? &global : NULL;
     }
     for (int i = 0; i < options->n_words && status == CTUNE_OK && ctune_signal_get() == 0; i++) {
         status = add_file(ctx, &t, options->words[i]);
@@ -293,8 +292,8 @@ int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options) {
     }
     t.code = ctune_exit_worse(t.code, ctune_report(ctx, status));
     clear(&t);
-    if (global != NULL) {
-        ctune_forest_destroy(global);
+    if (global.destroy != NULL) {
+        global.destroy(global.self);
     }
     return t.code;
 }

@@ -269,6 +269,10 @@ ctune_status ctune_space_schedule(ctune_ctx *ctx, const ctune_space *space,
     return CTUNE_OK;
 }
 
+bool ctune_space_rounds(const ctune_space *space) {
+    return space->program->round_products;
+}
+
 ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space,
                                         const ctune_point *point, ctune_text *out) {
     ctune_schedule schedule;
