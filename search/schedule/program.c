@@ -105,6 +105,53 @@ static ctune_status split_domain(ctune_ctx *ctx, ctune_program *program, const c
     return ctune_tree_split_domain(ctx, program->deps, tree, dim, cond, out);
 }
 
+static int find_dim(const ctune_tree *tree, const char *name) {
+    int dim = 0;
+    while (dim < tree->n_dims && strcmp(tree->dims[dim].name, name) != 0) {
+        dim++;
+    }
+    return dim < tree->n_dims ? dim : -1;
+}
+
+static ctune_status no_loop(ctune_ctx *ctx, const ctune_prim *prim, const char *name) {
+    return ctune_fail(ctx, CTUNE_EUSAGE, "%s: no loop named '%s'", ctune_prim_get(prim->kind)->name,
+                      name);
+}
+
+static ctune_status block(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
+                          const ctune_prim *prim, ctune_tree **out) {
+    int n = prim->n_names - 2;
+    const char *name = prim->name[n], *at = prim->name[n + 1];
+    ctune_block b = {.name = name, .at = find_dim(tree, at), .factor = prim->number, .n = n};
+    if (b.at < 0) {
+        return no_loop(ctx, prim, at);
+    }
+    if (n > CTUNE_MAX_DEPTH || b.factor < 2 || b.factor > CTUNE_MAX_FACTOR) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "block: %s",
+                          n > CTUNE_MAX_DEPTH ? "too many loops in the sum"
+                                              : "the factor must lie in 2 .. 2^30");
+    }
+    if (find_dim(tree, name) >= 0 || find_param(program->region, name) >= 0 ||
+        strcmp(name, "root") == 0) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "block: the name '%s' is taken", name);
+    }
+    for (int k = 0; k < n; k++) {
+        b.dim[k] = find_dim(tree, prim->name[k]);
+        b.coef[k] = prim->coef[k];
+        if (b.dim[k] < 0) {
+            return no_loop(ctx, prim, prim->name[k]);
+        }
+    }
+    return ctune_tree_block(ctx, program->deps, tree, &b, out);
+}
+
+static ctune_status sink(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
+                         const ctune_prim *prim, ctune_tree **out) {
+    int dim = find_dim(tree, prim->name[0]);
+    return dim < 0 ? no_loop(ctx, prim, prim->name[0])
+                   : ctune_tree_sink(ctx, program->deps, tree, dim, out);
+}
+
 /* The tree after one structural primitive; replaces form->tree. */
 static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form *form,
                               const ctune_prim *prim, bool *is_source) {
@@ -124,6 +171,12 @@ static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form
         break;
     case CTUNE_PRIM_SPLIT_DOMAIN:
         status = split_domain(ctx, program, form->tree, prim, &next);
+        break;
+    case CTUNE_PRIM_BLOCK:
+        status = block(ctx, program, form->tree, prim, &next);
+        break;
+    case CTUNE_PRIM_SINK:
+        status = sink(ctx, program, form->tree, prim, &next);
         break;
     case CTUNE_PRIM_POLYHEDRAL:
         if (!*is_source) {
