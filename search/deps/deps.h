@@ -64,6 +64,12 @@ typedef struct ctune_depvecs {
 CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree,
                                              bool *legal, ctune_depvecs *out);
 
+/* The least number of loops around the statement, outermost first, such that while these stand
+ * still no statement writes an element that the access touches: 0 = ever. More than the statement
+ * has: not known, or not while it runs. */
+int ctune_deps_stable(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree, int stmt,
+                      const ctune_access *access);
+
 /* Part of what a loop adds up: coef * (the form's value, or the number of its tile of `step`
  * values). */
 typedef struct ctune_deps_level_term {

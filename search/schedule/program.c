@@ -225,6 +225,22 @@ static ctune_status check_legal(ctune_ctx *ctx, ctune_program *program, ctune_fo
     return status != CTUNE_OK || legal ? status : CTUNE_EREFUSED; /* words are in ctx->error */
 }
 
+static ctune_status find_stable(ctune_ctx *ctx, const ctune_program *program, ctune_form *form) {
+    const ctune_tree *tree = form->tree;
+    uint8_t **stable = CTUNE_NEW_ARRAY(tree->arena, uint8_t *, tree->n_stmts + 1);
+    for (int s = 0; stable != NULL && s < tree->n_stmts; s++) {
+        const ctune_stage *stage = &program->region->stages[tree->stmts[s].stage];
+        stable[s] = CTUNE_NEW_ARRAY(tree->arena, uint8_t, stage->n_reads + 1);
+        for (int r = 0; stable[s] != NULL && r < stage->n_reads; r++) {
+            stable[s][r] =
+                (uint8_t)ctune_deps_stable(ctx, program->deps, tree, s, &stage->reads[r]->access);
+        }
+    }
+    form->stable = (const uint8_t *const *)stable;
+    return ctune_arena_has_failed(tree->arena) ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                                               : CTUNE_OK;
+}
+
 /* Fill an empty form from the first n primitives. */
 static ctune_status form_build(ctune_ctx *ctx, ctune_program *program, const ctune_prim *prim,
                                int n, ctune_form *form) {
@@ -240,7 +256,10 @@ static ctune_status form_build(ctune_ctx *ctx, ctune_program *program, const ctu
     if (status == CTUNE_OK) {
         status = estimate(ctx, program->region, form);
     }
-    return status == CTUNE_OK ? check_legal(ctx, program, form) : status;
+    if (status == CTUNE_OK) {
+        status = check_legal(ctx, program, form);
+    }
+    return status == CTUNE_OK ? find_stable(ctx, program, form) : status;
 }
 
 /* Takes prefix. */

@@ -14,7 +14,8 @@ typedef struct ctune_form {
     char *prefix; /* canonical text of the structural primitives, "" = source order */
     ctune_tree *tree;
     ctune_depvecs vecs;
-    int n_fixed; /* specialize: parameters fixed */
+    const uint8_t *const *stable; /* [n_stmts][n_reads]: ctune_deps_stable of each read */
+    int n_fixed;                  /* specialize: parameters fixed */
     int fixed_param[8];
     int64_t fixed_value[8];
     bool round_products; /* no product may be fused with a sum */
