@@ -65,8 +65,8 @@ CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, c
                                              bool *legal, ctune_depvecs *out);
 
 /* The least number of loops around the statement, outermost first, such that while these stand
- * still no statement writes an element that the access touches: 0 = ever. More than the statement
- * has: not known, or not while it runs. */
+ * still and the part of the body that holds the statement runs, nothing writes an element that the
+ * access touches. More than the statement has: not known. */
 int ctune_deps_stable(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree, int stmt,
                       const ctune_access *access);
 

@@ -2,9 +2,10 @@
  * Where the elements that a read touches stay as they are: ctune_deps_stable of deps.h.
  *
  * In: a tree, one of its statements, an access of its stage. Out: how many of the loops around the
- * statement must stand still for no statement to write what the access touches meanwhile. A blocked
- * factorisation reads only what earlier blocks have finished, so such reads may be packed inside
- * the nest that writes the tensor. Exact over the integers for all parameter values.
+ * statement must stand still for no statement beside it, in the body of the last of these the loop
+ * that holds it, to write what the access touches. A blocked factorisation reads only what earlier
+ * blocks have finished, so such reads may be packed inside the nest that writes the tensor. Exact
+ * over the integers for all parameter values.
  */
 #include "search/deps/deps_private.h"
 
@@ -32,9 +33,10 @@ static int against(const ctune_deps *deps, const ctune_tree *tree, int stmt,
         level++;
     }
     isl_basic_map_free(pairs);
-    return is_empty ? level : level + 1; /* one loop more, and the writer stands outside */
+    return level; /* not empty: in that loop's body the writer stands beside, not around */
 }
 
+/* With the common loops held the statement's own branch of the body does not hold the writer. */
 int ctune_deps_stable(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree, int stmt,
                       const ctune_access *access) {
     int depth = 0;

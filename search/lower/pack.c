@@ -1,11 +1,11 @@
 /*
  * Packed copies: `cache_read S.r at P pack`.
  *
- * At the start of each iteration of loop P, what the read touches under P is copied into a buffer
- * in the order in which the register tile of S reads it: [panel of the tiled dim][other dims,
- * outermost first][element of the panel]. Partial panels are filled up with zeros, so that partial
- * tiles may compute on whole panels. The read is widened to the largest subexpression that depends
- * on the same dims (alpha * A[i][k] is multiplied once while copying).
+ * In each iteration of loop P, just before the loops of S there, what the read touches under P is
+ * copied into a buffer in the order in which the register tile of S reads it: [panel of the tiled
+ * dim][other dims, outermost first][element of the panel]. Partial panels are filled up with zeros,
+ * so that partial tiles may compute on whole panels. The read is widened to the largest
+ * subexpression that depends on the same dims (alpha * A[i][k] is multiplied once while copying).
  */
 #include "search/lower/lower_private.h"
 
@@ -527,9 +527,11 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     return copy_panels(w, p, &k.panel_hi, lower_peek_guard(w, cache->stmt, block));
 }
 
-ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into) {
+ctune_status lower_packs_at(lowerer *w, int node, int kid, ctune_lnode *into) {
     for (int c = 0; c < w->nest->n_caches; c++) {
-        if (w->nest->cache[c].kind == CTUNE_CACHE_PACK && w->nest->cache[c].at == node) {
+        const ctune_cache *cache = &w->nest->cache[c];
+        if (cache->kind == CTUNE_CACHE_PACK && cache->at == node &&
+            lower_is_ancestor(w, kid, ctune_nest_find_stmt(w->nest, cache->stmt))) {
             ctune_status status = lower_pack(w, c, into);
             if (status != CTUNE_OK) {
                 return status;

@@ -16,15 +16,20 @@ static const ctune_stage *stage_of(const ctune_nest *nest, int stmt) {
     return &nest->region->stages[nest->form->tree->stmts[stmt].stage];
 }
 
-/* Do statements inside the loop write the tensor? *by_placed: one of them in a place that the form
- * does not know. */
-static bool is_written_under(const ctune_nest *nest, int tensor, int at, bool *by_placed) {
+/* Do statements inside the branch of the loop's body that holds `stmt` write the tensor?
+ * *by_placed: one of them in a place that the form does not know. */
+static bool is_written_under(const ctune_nest *nest, int tensor, int at, int stmt,
+                             bool *by_placed) {
+    int branch = ctune_nest_find_stmt(nest, stmt);
+    while (branch > 0 && nest->node[branch].parent != at) {
+        branch = nest->node[branch].parent;
+    }
     bool is_written = false;
     *by_placed = false;
     for (int i = 1; i < nest->n_nodes; i++) {
         if (nest->node[i].kind == CTUNE_NN_STMT &&
             stage_of(nest, nest->node[i].stmt)->target.tensor == tensor &&
-            ctune_nest_is_ancestor(nest, at, i)) {
+            ctune_nest_is_ancestor(nest, branch, i)) {
             is_written = true;
             *by_placed = *by_placed || nest->node[i].placed >= 0;
         }
@@ -49,7 +54,8 @@ static int n_fixed_dims(const ctune_nest *nest, int stmt, int at) {
 
 bool ctune_nest_is_stable(const ctune_nest *nest, int stmt, int read, int at) {
     bool by_placed;
-    if (!is_written_under(nest, stage_of(nest, stmt)->reads[read]->access.tensor, at, &by_placed)) {
+    int tensor = stage_of(nest, stmt)->reads[read]->access.tensor;
+    if (!is_written_under(nest, tensor, at, stmt, &by_placed)) {
         return true;
     }
     return !by_placed && nest->form->stable != NULL &&
