@@ -164,6 +164,7 @@ static bool find_sides(ctune_ctx *ctx, splitter *sp, int n) {
         if (sp->stmts >> s & 1) {
             sp->sides[s] = has_instance(sp, s, sp->cond) ? SIDE_FIRST : 0;
             sp->sides[s] |= has_instance(sp, s, sp->not_cond) ? SIDE_SECOND : 0;
+            sp->sides[s] = sp->sides[s] == 0 ? SIDE_FIRST : sp->sides[s]; /* it never runs */
             all |= sp->sides[s];
         }
     }

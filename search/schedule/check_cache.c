@@ -242,8 +242,9 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
         if (loop->next >= 0 || nest->node[loop->parent].first != up) {
             return "a register tile needs a perfect nest below its loop";
         }
-        if (loop->kind == CTUNE_NN_LOOP && loop->sum >= 0) {
-            return "a register tile cannot hold a loop over a sum";
+        if (loop->kind == CTUNE_NN_LOOP &&
+            (loop->sum >= 0 || !ctune_stmt_axes_move(nest->region, stmt, ~0u, loop->dim))) {
+            return "a register tile cannot hold a loop over a sum or over blocks";
         }
         if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) &&
             loop->ann != CTUNE_ANN_UNROLL && loop->ann != CTUNE_ANN_VECTOR) {

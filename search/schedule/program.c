@@ -152,6 +152,25 @@ static ctune_status sink(ctune_ctx *ctx, ctune_program *program, const ctune_tre
                    : ctune_tree_sink(ctx, program->deps, tree, dim, out);
 }
 
+ctune_status ctune_program_step(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
+                                const ctune_prim *prim, ctune_tree **out) {
+    switch (prim->kind) {
+    case CTUNE_PRIM_DISTRIBUTE:
+        return ctune_tree_distribute(ctx, program->deps, tree, out);
+    case CTUNE_PRIM_FUSE:
+        return fuse(ctx, program, tree, prim, out);
+    case CTUNE_PRIM_SPLIT_DOMAIN:
+        return split_domain(ctx, program, tree, prim, out);
+    case CTUNE_PRIM_BLOCK:
+        return block(ctx, program, tree, prim, out);
+    case CTUNE_PRIM_SINK:
+        return sink(ctx, program, tree, prim, out);
+    default:
+        return ctune_fail(ctx, CTUNE_EBUG, "%s is not structural",
+                          ctune_prim_get(prim->kind)->name);
+    }
+}
+
 /* The tree after one structural primitive; replaces form->tree. */
 static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form *form,
                               const ctune_prim *prim, bool *is_source) {
@@ -163,21 +182,6 @@ static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form
     case CTUNE_PRIM_ROUND:
         form->round_products = true;
         return CTUNE_OK;
-    case CTUNE_PRIM_DISTRIBUTE:
-        status = ctune_tree_distribute(ctx, program->deps, form->tree, &next);
-        break;
-    case CTUNE_PRIM_FUSE:
-        status = fuse(ctx, program, form->tree, prim, &next);
-        break;
-    case CTUNE_PRIM_SPLIT_DOMAIN:
-        status = split_domain(ctx, program, form->tree, prim, &next);
-        break;
-    case CTUNE_PRIM_BLOCK:
-        status = block(ctx, program, form->tree, prim, &next);
-        break;
-    case CTUNE_PRIM_SINK:
-        status = sink(ctx, program, form->tree, prim, &next);
-        break;
     case CTUNE_PRIM_POLYHEDRAL:
         if (!*is_source) {
             return ctune_fail(ctx, CTUNE_EREFUSED,
@@ -186,8 +190,8 @@ static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form
         status = ctune_tree_polyhedral(ctx, program->deps, (ctune_poly_mode)prim->number, &next);
         break;
     default:
-        return ctune_fail(ctx, CTUNE_EBUG, "%s is not structural",
-                          ctune_prim_get(prim->kind)->name);
+        status = ctune_program_step(ctx, program, form->tree, prim, &next);
+        break;
     }
     if (status == CTUNE_OK) {
         ctune_tree_destroy(form->tree);

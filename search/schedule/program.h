@@ -42,6 +42,11 @@ void ctune_program_set_rounding(ctune_program *program, bool rounds);
 CTUNE_MUST_USE ctune_status ctune_program_form(ctune_ctx *ctx, ctune_program *program,
                                                const ctune_schedule *schedule,
                                                const ctune_form **out);
+/* The tree after one structural primitive that changes it (not specialize, not polyhedral). Owner
+ * of *out: caller. EREFUSED, EUSAGE with words. */
+CTUNE_MUST_USE ctune_status ctune_program_step(ctune_ctx *ctx, ctune_program *program,
+                                               const ctune_tree *tree, const ctune_prim *prim,
+                                               ctune_tree **out);
 /* Apply a whole schedule. EREFUSED with the primitive and the rule in ctx->error when it is not
  * legal; EUSAGE when an operand does not exist. nest is written only on OK. The legality of the
  * final order is checked (ctune_nest_check). */

@@ -77,7 +77,7 @@ typedef struct ctune_prim_info {
 } ctune_prim_info;
 const ctune_prim_info *ctune_prim_get(ctune_prim_kind kind);
 
-enum { CTUNE_PRIM_NAMES = 24, CTUNE_SCHEDULE_PRIMS = 96 };
+enum { CTUNE_PRIM_NAMES = 24, CTUNE_SCHEDULE_PRIMS = 256 };
 
 typedef struct ctune_prim {
     ctune_prim_kind kind;
