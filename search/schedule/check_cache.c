@@ -243,7 +243,7 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
             return "a register tile needs a perfect nest below its loop";
         }
         if (loop->kind == CTUNE_NN_LOOP &&
-            (loop->sum >= 0 || !ctune_stmt_axes_move(nest->region, stmt, ~0u, loop->dim))) {
+            (loop->sum >= 0 || ctune_stmt_is_block(nest->region, stmt, loop->dim))) {
             return "a register tile cannot hold a loop over a sum or over blocks";
         }
         if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) &&

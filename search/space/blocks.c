@@ -108,14 +108,9 @@ static const ctune_tnode *find_loop(const ctune_tnode *node, const ctune_tree *t
     return NULL;
 }
 
-/* No axis moves with it: the loop of a block. */
-static bool is_block_dim(const ctune_region *region, const ctune_stmt *stmt, int dim) {
-    return !ctune_stmt_axes_move(region, stmt, ~0u, dim);
-}
-
 static bool is_reduce_dim(const ctune_region *region, const ctune_stmt *stmt, int dim) {
     const ctune_access *target = &region->stages[stmt->stage].target;
-    bool moves = is_block_dim(region, stmt, dim);
+    bool moves = ctune_stmt_is_block(region, stmt, dim);
     for (int i = 0; i < target->n_idx; i++) {
         moves = moves || ctune_stmt_moves(region, stmt, target->idx[i], dim);
     }
@@ -156,7 +151,7 @@ static bool is_permutable(const ctune_region *region, const ctune_tree *tree,
         bool is_alive = vec->src == s && vec->dst == s, moves = false;
         for (int c = 0; c < vec->n_common && is_alive; c++) {
             bool is_zero = vec->sign[c] == CTUNE_SIGN_ZERO;
-            bool is_block = is_block_dim(region, stmt, stmt->dims[c]);
+            bool is_block = ctune_stmt_is_block(region, stmt, stmt->dims[c]);
             is_alive = is_zero || !is_block;
             moves = moves || (!is_zero && !is_reduce_dim(region, stmt, stmt->dims[c]));
         }
@@ -175,7 +170,7 @@ static bool is_isolated(const ctune_region *region, const ctune_tree *tree,
     const ctune_tnode *node = nest_of(tree, s);
     int n_space = 0, n_reduce = 0;
     for (int d = 0; d < stmt->n_dims; d++) {
-        bool is_block = is_block_dim(region, stmt, stmt->dims[d]);
+        bool is_block = ctune_stmt_is_block(region, stmt, stmt->dims[d]);
         if (!is_block && n_stmts_in(node) != 1) {
             return false;
         }
@@ -254,7 +249,7 @@ static bool add_block(draft *d, const char *main, int i) {
     const ctune_tnode *nest = nest_of(tree, m);
     int tensor = region->stages[tree->stmts[m].stage].target.tensor, top = -1;
     while (nest != NULL && nest->kind == CTUNE_TNODE_LOOP && top < 0) { /* inside older blocks */
-        if (is_block_dim(region, &tree->stmts[m], nest->dim)) {
+        if (ctune_stmt_is_block(region, &tree->stmts[m], nest->dim)) {
             nest = nest->kids[0];
         } else {
             top = nest->dim;
@@ -424,8 +419,9 @@ static void find_rows(const draft *d, const ctune_depvecs *vecs, const ctune_tno
         }
         bool is_block = true;
         for (int s = 0; s < d->tree->n_stmts; s++) {
-            is_block = is_block && (!holds(kid, s) ||
-                                    is_block_dim(d->program->region, &d->tree->stmts[s], kid->dim));
+            is_block =
+                is_block && (!holds(kid, s) ||
+                             ctune_stmt_is_block(d->program->region, &d->tree->stmts[s], kid->dim));
         }
         if (!is_block && *n < MAX_TRIES && kid->n_kids > 0 &&
             kid->kids[0]->kind == CTUNE_TNODE_LOOP && carries_nothing(vecs, d->tree, kid)) {

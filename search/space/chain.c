@@ -155,7 +155,7 @@ static void add_chain(finder *f, const int16_t *loops, int n) {
     int start = c->n_stmts > 0 ? band_start(nest, loops, n, stmt) : n;
     for (int k = start; k < n; k++) { /* loops over blocks stay where they are */
         const ctune_stmt *inside = &nest->form->tree->stmts[stmt];
-        bool is_block = !ctune_stmt_axes_move(nest->region, inside, ~0u, nest->node[loops[k]].dim);
+        bool is_block = ctune_stmt_is_block(nest->region, inside, nest->node[loops[k]].dim);
         start = is_block ? k + 1 : start;
     }
     for (int k = 0; k < start; k++) {
