@@ -70,3 +70,12 @@ bool ctune_stmt_axes_move(const ctune_region *region, const ctune_stmt *stmt, ui
     }
     return false;
 }
+
+bool ctune_stmt_is_block(const ctune_region *region, const ctune_stmt *stmt, int dim) {
+    bool is_scaled = false;
+    for (int c = 0; c < stmt->n_cons; c++) {
+        int64_t coef = ctune_aff_coef(stmt->cons[c], CTUNE_TERM_AXIS, dim);
+        is_scaled = is_scaled || coef > 1 || coef < -1;
+    }
+    return is_scaled && !ctune_stmt_axes_move(region, stmt, ~0u, dim);
+}

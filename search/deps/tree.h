@@ -87,6 +87,10 @@ bool ctune_stmt_moves(const ctune_region *region, const ctune_stmt *stmt, const 
 bool ctune_stmt_axes_move(const ctune_region *region, const ctune_stmt *stmt, uint32_t axes,
                           int dim);
 
+/* Is the dim the number of a block (ctune_tree_block)? No axis needs it, and it is no dim that is
+ * pinned. */
+bool ctune_stmt_is_block(const ctune_region *region, const ctune_stmt *stmt, int dim);
+
 /* Same loops, dims, maps? (used to drop duplicate structures) */
 bool ctune_tree_is_equal(const ctune_tree *a, const ctune_tree *b);
 /* Sizes at which dims[].extent is estimated: [n_params]. Builders call it with the representative

@@ -217,13 +217,13 @@ static int find_register_at(const lowerer *w, int node) {
 
 /* The body of loop `node` (or of the root): packed copies, declarations, children. */
 ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
-    ctune_status status = w->no_register ? CTUNE_OK : lower_packs_at(w, node, into);
-    if (status != CTUNE_OK) {
-        return status;
-    }
     lower_decls_at(w, node, into);
     int stmt = w->no_register ? -1 : find_register_at(w, node);
-    return stmt >= 0 ? lower_register(w, node, stmt, into) : lower_kids(w, node, into);
+    if (stmt < 0) {
+        return lower_kids(w, node, into);
+    }
+    ctune_status status = lower_packs_at(w, node, w->nest->node[node].first, into);
+    return status == CTUNE_OK ? lower_register(w, node, stmt, into) : status;
 }
 
 ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
@@ -231,10 +231,13 @@ ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
     for (int kid = w->nest->node[node].first; kid >= 0; kid = w->nest->node[kid].next) {
         int stmts[CTUNE_MAX_STMTS];
         ctune_lnode *where = into;
+        if (!w->no_register) {
+            status = lower_packs_at(w, node, kid, into);
+        }
         if (lower_stmts_under(w, kid, stmts) == 1) {
             where = lower_open_guard(w, stmts[0], into);
         }
-        status = lower_node(w, kid, where);
+        status = status == CTUNE_OK ? lower_node(w, kid, where) : status;
         if (status != CTUNE_OK) {
             return status;
         }

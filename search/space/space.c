@@ -1,9 +1,10 @@
 /*
  * The space: its forms, and the public operations on points.
  *
- * In: a program (region with dependences). The forms are the source's structure, its distribution
- * and what isl's scheduler proposes; structures that are not legal or that equal an earlier one are
- * dropped. Everything after creation is plain array work without isl.
+ * In: a program (region with dependences). The forms are the source's structure, its distribution,
+ * what isl's scheduler proposes, and blocks of nests with ordered reductions (blocks.c); structures
+ * that are not legal or that equal an earlier one are dropped. Everything after creation is plain
+ * array work without isl.
  */
 #include "search/space/space_private.h"
 
@@ -36,12 +37,12 @@ static bool is_known_form(const ctune_space *space, const ctune_form *form) {
 static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix) {
     const ctune_form *form = NULL;
     form_space *fs = calloc(1, sizeof *fs);
-    ctune_status status = CTUNE_ENOMEM;
+    ctune_status status;
     if (fs == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    ctune_schedule_append_text(&fs->prefix, prefix);
-    if (!fs->prefix.failed) {
+    status = ctune_schedule_parse(ctx, prefix, &fs->prefix);
+    if (status == CTUNE_OK) {
         status = ctune_program_form(ctx, space->program, &fs->prefix, &form);
     }
     bool is_wanted =
@@ -54,6 +55,23 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     ctune_nest_init(&fs->base, space->program->region, form);
     space->form[space->n_forms++] = fs;
     return chains_find(ctx, space, space->n_forms - 1);
+}
+
+/* Blocks of one and two register tiles' width, and deeper. */
+static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
+    static const int factors[] = {16, 32, 64};
+    int variant = -1;
+    ctune_status status = CTUNE_OK;
+    for (size_t k = 0; k < sizeof factors / sizeof *factors && status == CTUNE_OK; k++) {
+        ctune_text prefix;
+        ctune_text_init(&prefix);
+        status = blocks_propose(ctx, space, factors[k], &variant, &prefix);
+        if (status == CTUNE_OK && prefix.len > 0) {
+            status = add_form(ctx, space, ctune_text_get(&prefix));
+        }
+        ctune_text_clear(&prefix);
+    }
+    return status;
 }
 
 ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ctune_target *target,
@@ -70,6 +88,9 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
         status = add_form(ctx, space, prefixes[k]);
+    }
+    if (status == CTUNE_OK) {
+        status = add_blocked_forms(ctx, space);
     }
     if (status == CTUNE_OK && space->n_forms == 0) {
         status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");
@@ -291,8 +312,8 @@ ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space
 
 static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     const ctune_tree *tree = fs->form->tree;
-    ctune_text_printf(out, "    chain %s work %.3g:",
-                      fs->base.region->stages[tree->stmts[c->stmt].stage].name, c->work);
+    ctune_text_printf(
+        out, "    chain %s work %.3g:", ctune_stmt_name(fs->base.region, tree, c->stmt), c->work);
     for (int k = 0; k < c->n_outer; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
     }

@@ -20,7 +20,7 @@ enum {
     MAX_PACKS = 6,
     MAX_PERMS = 72,
     N_PAR_CHOICES = 4, /* none, or the first, second, third loop that may be parallel */
-    MAX_SPACE_FORMS = 8,
+    MAX_SPACE_FORMS = 12,
     MAX_CHAINS = 24, /* per form */
     MAX_ACTIVE = CTUNE_SPACE_DECISIONS
 };
@@ -50,7 +50,7 @@ typedef struct chain_slots {
 typedef struct pack_read {
     int read;      /* read_id */
     uint32_t dims; /* bit d: depends on band dim d */
-    bool whole_ok; /* may be packed outside the band */
+    int whole_at;  /* node around the band where it may be packed, -1: none */
 } pack_read;
 
 typedef struct chain {
@@ -116,6 +116,11 @@ struct ctune_space {
 extern const int unroll_sizes[], unroll2_sizes[]; /* factors of the first and second unrolled dim */
 enum { N_UNROLL = 9, N_UNROLL2 = 3 };
 
+/* blocks.c: structural primitives of a form with blocks of `factor`, appended to out, which stays
+ * empty when there is none. *variant: -1 at the first call, which chooses one; then the same, or -2
+ * when no variant is worth having. */
+CTUNE_MUST_USE ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, int factor,
+                                           int *variant, ctune_text *out);
 /* chain.c: chains of a form with everything but slots. */
 CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space, int form);
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
