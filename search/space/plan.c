@@ -134,6 +134,29 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     decode_parallel(&dec, c, out);
 }
 
+void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list) {
+    decoder dec = {point, list};
+    bool has_tile = false;
+    memset(out, 0, sizeof *out);
+    if (take(&dec, b->on_slot, 2) == 0) {
+        return;
+    }
+    int at = list != NULL ? list->n - 1 : 0; /* the switch */
+    for (int k = 0; k < b->n; k++) {
+        const band_tile *t = &b->tile[k];
+        out->tile[k] = t->size[take(&dec, t->slot, t->n_sizes)];
+        has_tile = has_tile || out->tile[k] > 0;
+    }
+    out->time = b->size[take(&dec, b->slot, b->n_sizes)];
+    if (!has_tile) { /* steps alone change nothing */
+        out->time = 0;
+        if (list != NULL) {
+            list->item[at].value = 0;
+            list->n = at + 1;
+        }
+    }
+}
+
 bool plan_is_sane(const chain *c, const plan *p) {
     if (p->shape == SHAPE_SOURCE) {
         return true;

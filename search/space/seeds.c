@@ -253,6 +253,23 @@ static int add_seed(const ctune_point *point, ctune_point *out, int n, int max) 
     return n;
 }
 
+/* Time tiles around the source's loops, and around vector loops. */
+static int add_band_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
+    const form_space *fs = space->form[form];
+    for (int k = 0; k < fs->n_bands; k++) {
+        for (int i = 0; i < band_n_seeds(&fs->band[k]); i++) {
+            for (int r = 0; r < 2; r++) {
+                ctune_point point;
+                seed_form(space, form, r == 0 ? NULL : &recipes[0], false, &point);
+                band_seed(space, form, &fs->band[k], i, &point);
+                ctune_space_normalise(space, &point);
+                n = add_seed(&point, out, n, max);
+            }
+        }
+    }
+    return n;
+}
+
 int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
     bool has_parallel = space->target->openmp && !space->program->region->serial;
     int n = 0;
@@ -266,6 +283,9 @@ int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
                 seed_form(space, f, row, false, &point);
                 n = add_seed(&point, out, n, max);
             }
+        }
+        for (int f = 0; f < space->n_forms && r == 0; f++) {
+            n = add_band_seeds(space, f, out, n, max - (max - n) / 2); /* half of what is left */
         }
     }
     return n;

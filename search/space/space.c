@@ -53,7 +53,11 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     fs->form = form;
     ctune_nest_init(&fs->base, space->program->region, form);
     space->form[space->n_forms++] = fs;
-    return chains_find(ctx, space, space->n_forms - 1);
+    status = chains_find(ctx, space, space->n_forms - 1);
+    if (status == CTUNE_OK) {
+        bands_find(fs);
+    }
+    return status;
 }
 
 ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ctune_target *target,
@@ -109,6 +113,14 @@ static double n_at(int slot, int n) {
     return slot < 0 ? 1 : n;
 }
 
+static double band_size(const band *b) {
+    double size = n_at(b->slot, b->n_sizes);
+    for (int k = 0; k < b->n; k++) {
+        size *= n_at(b->tile[k].slot, b->tile[k].n_sizes);
+    }
+    return 1 + size;
+}
+
 static double chain_size(const chain *c) {
     double par = n_at(c->slots.par, N_PAR_CHOICES);
     if (c->m == 0 || c->slots.shape < 0) {
@@ -133,6 +145,9 @@ double ctune_space_size(const ctune_space *space) {
         for (int k = 0; k < space->form[f]->n_chains; k++) {
             points *= chain_size(space->form[f]->chain[k]);
         }
+        for (int k = 0; k < space->form[f]->n_bands; k++) {
+            points *= band_size(&space->form[f]->band[k]);
+        }
         size += points;
     }
     return size;
@@ -148,10 +163,14 @@ int point_form(const ctune_space *space, const ctune_point *point) {
 static void find_active(const ctune_space *space, const ctune_point *point, active_list *list) {
     int form = point_form(space, point);
     plan p;
+    plan_band pb;
     list->n = 0;
     list->item[list->n++] = (active){0, (int16_t)space->n_forms, (int16_t)form};
     for (int k = 0; k < space->form[form]->n_chains; k++) {
         plan_decode(space->form[form]->chain[k], point, &p, list);
+    }
+    for (int k = 0; k < space->form[form]->n_bands; k++) {
+        plan_decode_band(&space->form[form]->band[k], point, &pb, list);
     }
 }
 
@@ -238,6 +257,13 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
     const form_space *fs = space->form[point_form(space, point)];
     memcpy(nest, &fs->base,
            offsetof(ctune_nest, node) + (size_t)fs->base.n_nodes * sizeof fs->base.node[0]);
+    for (int k = 0; k < fs->n_bands; k++) {
+        plan_band p;
+        plan_decode_band(&fs->band[k], point, &p, NULL);
+        if (!band_build(&fs->band[k], &p, nest, schedule)) {
+            return false;
+        }
+    }
     for (int k = 0; k < fs->n_chains; k++) {
         plan p;
         plan_decode(fs->chain[k], point, &p, NULL);
@@ -308,6 +334,25 @@ static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     ctune_text_append(out, "\n");
 }
 
+static void print_band(const form_space *fs, const band *b, ctune_text *out) {
+    const ctune_tree *tree = fs->form->tree;
+    ctune_text_printf(out, "    tiles around %s:", fs->base.node[b->time].name);
+    for (int k = 0; k < b->n; k++) {
+        ctune_text_append(out, k > 0 ? "," : "");
+        for (int t = 0; t < b->tile[k].sum.n; t++) {
+            const ctune_sum_term *term = &b->tile[k].sum.term[t];
+            ctune_text_append(out, t > 0 ? " + " : " ");
+            if (term->coef != 1) {
+                ctune_text_printf(out, "%d*", term->coef);
+            }
+            ctune_text_append(out, term->kind == CTUNE_SUM_DIM
+                                       ? tree->dims[term->of].name
+                                       : ctune_stmt_name(fs->base.region, tree, term->of));
+        }
+    }
+    ctune_text_append(out, "\n");
+}
+
 void ctune_space_print(const ctune_space *space, ctune_text *out) {
     ctune_text_printf(out, "space of %.3g points, %d forms, %d decisions\n",
                       ctune_space_size(space), space->n_forms, space->n_decisions);
@@ -318,6 +363,9 @@ void ctune_space_print(const ctune_space *space, ctune_text *out) {
                           *prefix != '\0' ? prefix : "source");
         for (int k = 0; k < fs->n_chains; k++) {
             print_chain(fs, fs->chain[k], out);
+        }
+        for (int k = 0; k < fs->n_bands; k++) {
+            print_band(fs, &fs->band[k], out);
         }
     }
     for (int k = 0; k < space->n_decisions; k++) {

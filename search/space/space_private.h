@@ -22,6 +22,8 @@ enum {
     N_PAR_CHOICES = 4, /* none, or the first, second, third loop that may be parallel */
     MAX_SPACE_FORMS = 8,
     MAX_CHAINS = 24, /* per form */
+    MAX_BANDS = 4,   /* per form */
+    MAX_BAND_TILES = 4,
     MAX_ACTIVE = CTUNE_SPACE_DECISIONS
 };
 
@@ -87,12 +89,40 @@ typedef struct chain {
     chain_slots slots;
 } chain;
 
+/* Tiles over one dimension of the statements below a band's loop, leaning so that dependences never
+ * run backwards. */
+typedef struct band_tile {
+    ctune_sum sum;
+    int16_t dim; /* one of its dims */
+    int skew;    /* of the band's loop */
+    double extent;
+    int n_sizes;
+    int size[MAX_CACHE_SIZES]; /* [0] = 0 = none */
+    char name[CTUNE_NAME_BYTES];
+    int16_t slot;
+} band_tile;
+
+/* A loop that carries dependences, and what can be tiled together with it (band.c). */
+typedef struct band {
+    int16_t time; /* its node */
+    int stmt;     /* the first below it */
+    double extent;
+    int n_sizes;
+    int size[MAX_CACHE_SIZES];
+    char name[2][CTUNE_NAME_BYTES]; /* outer and inner level of the loop */
+    int n;
+    band_tile tile[MAX_BAND_TILES]; /* outermost first */
+    int16_t on_slot, slot;
+} band;
+
 typedef struct form_space {
     const ctune_form *form;
     ctune_schedule prefix; /* structural primitives */
     ctune_nest base;       /* without loop primitives */
     int n_chains;
     chain *chain[MAX_CHAINS]; /* outer chains before the ones inside them */
+    int n_bands;
+    band band[MAX_BANDS];
 } form_space;
 
 typedef struct decision {
@@ -132,6 +162,12 @@ typedef struct plan {
     pack_choice pack[MAX_PACKS];
 } plan;
 
+/* A band's part of a point. All 0: the loops stay as they are. */
+typedef struct plan_band {
+    int time;                 /* steps a tile, 0 = all */
+    int tile[MAX_BAND_TILES]; /* 0 = none */
+} plan_band;
+
 typedef struct active {
     int16_t slot, n, value;
 } active;
@@ -142,7 +178,24 @@ typedef struct active_list {
     active item[MAX_ACTIVE];
 } active_list;
 
+/* band.c: the bands of a form whose chains are known. */
+void bands_find(form_space *fs);
+/* Applies the plan to the nest; appends the primitives when schedule is not NULL. */
+bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_schedule *schedule);
+
+/* band_seeds.c: sets the band's decisions to those of its k-th starting point. */
+int band_n_seeds(const band *b);
+void band_seed(const ctune_space *space, int form, const band *b, int k, ctune_point *point);
+
+/* choices.c: 0 = none; then from `least` on powers of two, 1.5 times them, and equal parts of the
+ * extent, below it. */
+void choose_sizes(double extent, int least, int *list, int *n);
+/* A name that no loop, tensor or parameter has: base and a letter. */
+void space_loop_name(const ctune_nest *nest, const char *base, char letter,
+                     char name[CTUNE_NAME_BYTES]);
+
 /* list may be NULL. */
+void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list);
 void plan_decode(const chain *c, const ctune_point *point, plan *out, active_list *list);
 /* False: too many accumulators. */
 bool plan_is_sane(const chain *c, const plan *p);
