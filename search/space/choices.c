@@ -397,6 +397,15 @@ static uint32_t tileable_dims(const ctune_nest *nest, const chain *c) {
     return dims;
 }
 
+int chain_find_shape(const chain *c, chain_shape shape) {
+    for (int k = 0; k < c->n_shapes; k++) {
+        if (c->shape[k] == shape) {
+            return k;
+        }
+    }
+    return -1;
+}
+
 void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
     const ctune_nest *nest = &fs->base;
     const ctune_stage *stage = stage_of(nest, c->stmt);
@@ -427,5 +436,8 @@ void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
         }
     }
     c->shape[c->n_shapes++] = SHAPE_PLAIN;
+    if (wave_find(fs, c)) {
+        c->shape[c->n_shapes++] = SHAPE_WAVE;
+    }
     choose_unrolled_dims(nest, c);
 }

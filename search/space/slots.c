@@ -80,6 +80,7 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
     if (is_minor) {
         return;
     }
+    c->slots.wave = slot_of(space, c->wave.n_sizes, true, "%s.wave", s);
     c->slots.u[0] = slot_of(space, c->n_u, false, "%s.unroll", s);
     c->slots.unroll[0] = slot_of(space, c->n_u > 1 ? N_UNROLL : 1, true, "%s.unroll.by", s);
     if (c->m > 2) {

@@ -135,7 +135,10 @@ static double chain_size(const chain *c) {
     double unroll = 1 + (n_at(c->slots.u[0], c->n_u) - 1) * N_UNROLL;
     double unroll2 = 1 + (n_at(c->slots.u[1], c->n_u) - 1) * N_UNROLL2;
     double plain = tiles * lanes * unroll * unroll2;
-    return par * (1 + plain + (c->n_shapes > 2 ? plain * pow(N_PACK_CHOICES, c->n_packs) : 0));
+    double wave = c->wave.skew > 0 ? n_at(c->slots.wave, c->wave.n_sizes) : 0;
+    return par * (1 + plain + wave +
+                  (chain_find_shape(c, SHAPE_REGISTER) > 0 ? plain * pow(N_PACK_CHOICES, c->n_packs)
+                                                           : 0));
 }
 
 double ctune_space_size(const ctune_space *space) {
@@ -330,6 +333,10 @@ static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     }
     for (int k = 0; k + 1 < c->n_v; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->node[c->v[k]]].name);
+    }
+    if (c->wave.skew > 0) {
+        ctune_text_printf(out, " | wave %d*%s + %s", c->wave.skew,
+                          fs->base.node[c->wave.node[0]].name, fs->base.node[c->wave.node[1]].name);
     }
     ctune_text_append(out, "\n");
 }

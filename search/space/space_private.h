@@ -27,7 +27,7 @@ enum {
     MAX_ACTIVE = CTUNE_SPACE_DECISIONS
 };
 
-typedef enum chain_shape { SHAPE_SOURCE, SHAPE_PLAIN, SHAPE_REGISTER } chain_shape;
+typedef enum chain_shape { SHAPE_SOURCE, SHAPE_PLAIN, SHAPE_REGISTER, SHAPE_WAVE } chain_shape;
 typedef enum pack_choice { PACK_NONE, PACK_BLOCK, PACK_PANEL, N_PACK_CHOICES } pack_choice;
 
 /* All orders of n loops when n <= 4, else the ones that move up to two loops to the front or one to
@@ -45,7 +45,8 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
-    int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], cache[MAX_BAND], pack[MAX_PACKS];
+    int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], cache[MAX_BAND], pack[MAX_PACKS],
+        wave;
 } chain_slots;
 
 typedef struct pack_read {
@@ -53,6 +54,15 @@ typedef struct pack_read {
     uint32_t dims; /* bit d: depends on band dim d */
     bool whole_ok; /* may be packed outside the band */
 } pack_read;
+
+/* Wavefronts of the two innermost loops where neither may be parallel: skew * outer + inner. */
+typedef struct wave_choice {
+    int16_t node[2]; /* outer, inner */
+    int skew;        /* 0: none that makes its points independent */
+    int n_sizes;
+    int size[MAX_CACHE_SIZES];      /* tiles of the outer loop around the wave, [0] = 0 = none */
+    char name[3][CTUNE_NAME_BYTES]; /* tile of the outer loop, its points, the wave */
+} wave_choice;
 
 typedef struct chain {
     int form;    /* in the space */
@@ -72,7 +82,7 @@ typedef struct chain {
     char name[MAX_BAND][3][CTUNE_NAME_BYTES]; /* names of up to three levels */
     perm_list perms;
     int n_shapes;
-    chain_shape shape[3];
+    chain_shape shape[4];
     int n_v;
     int8_t v[MAX_BAND + 1]; /* vector dims, best first; last: -1 = none */
     int n_good_v;           /* leading ones that walk memory more than they jump */
@@ -84,6 +94,7 @@ typedef struct chain {
     int cache[MAX_BAND][MAX_CACHE_SIZES]; /* tile sizes, [0] = 0 = none */
     int n_packs;
     pack_read pack[MAX_PACKS];
+    wave_choice wave;
     int elem_bytes; /* of the target */
     int vector_bytes, n_vector_regs;
     chain_slots slots;
@@ -148,6 +159,12 @@ enum { N_UNROLL = 9, N_UNROLL2 = 3 };
 CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space, int form);
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
 void chain_choices(const ctune_space *space, const form_space *fs, chain *c);
+int chain_find_shape(const chain *c, chain_shape shape); /* its choice, -1 = not offered */
+/* wave.c: fills c->wave of such a chain; false: it has no wavefronts. */
+bool wave_find(const form_space *fs, chain *c);
+/* Applies the wave; *top is its outermost loop. */
+bool wave_build(const wave_choice *wave, int size, ctune_nest *nest, ctune_schedule *schedule,
+                int *top);
 /* slots.c: numbers and names the decisions of all chains. */
 void slots_assign(ctune_space *space);
 
@@ -160,6 +177,7 @@ typedef struct plan {
     int reg[MAX_BAND];   /* register tile, 1 = none */
     int cache[MAX_BAND]; /* cache tile, 0 = none */
     pack_choice pack[MAX_PACKS];
+    int wave; /* tile of its outer loop, 0 = none */
 } plan;
 
 /* A band's part of a point. All 0: the loops stay as they are. */

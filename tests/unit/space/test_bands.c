@@ -14,8 +14,8 @@ static const char *const tensors = "tensor A f64 [n][n]\ntensor B f64 [n][n]\n";
 #define SWEEP2(stage)                                                                              \
     "  for i_2: 1 <= i_2 < n - 1 {\n   for j_2: 1 <= j_2 < n - 1 {\n    " stage "\n   }\n  }\n"
 
-/* The lines "tiles around" of the source's form. */
-static void expect_tiles(const char *te, const char *wanted) {
+/* What follows `word` to the end of its lines, in the source's form. */
+static void expect_words(const char *te, const char *word, const char *wanted) {
     fixture f;
     ctune_text text;
     char got[512] = "";
@@ -23,14 +23,18 @@ static void expect_tiles(const char *te, const char *wanted) {
     ctune_text_init(&text);
     ctune_space_print(f.space, &text);
     const char *end = strstr(ctune_text_get(&text), "form 1:");
-    for (const char *at = strstr(ctune_text_get(&text), "tiles around ");
-         at != NULL && (end == NULL || at < end); at = strstr(at + 1, "tiles around ")) {
-        const char *line = at + strlen("tiles around ");
+    for (const char *at = strstr(ctune_text_get(&text), word);
+         at != NULL && (end == NULL || at < end); at = strstr(at + 1, word)) {
+        const char *line = at + strlen(word);
         strncat(got, line, strcspn(line, "\n") + 1);
     }
     assert_string_equal(got, wanted);
     ctune_text_clear(&text);
     fixture_clear(&f);
+}
+
+static void expect_tiles(const char *te, const char *wanted) {
+    expect_words(te, "tiles around ", wanted);
 }
 
 /* Head, the axes that have a loop, tensors, the rest. */
@@ -97,6 +101,51 @@ static void test_in_place(void **state) {
         "t: t + i, 2*t + i + j\n");
 }
 
+/* Wavefronts: the least skew that makes their points independent; none where a loop is parallel. */
+static void test_waves(void **state) {
+    static const char *const none[] = {"stage S0: A[i][j] = A[i - 1][j] + A[i + 1][j]\n",
+                                       "stage S0: B[i][j] = A[i - 1][j] + A[i + 1][j]\n"};
+    static const char *const some[] = {
+        "stage S0: A[i][j] = A[i - 1][j] + A[i][j - 1]\n",     "1*i + j\n",
+        "stage S0: A[i][j] = A[i - 1][j + 1] + A[i][j - 1]\n", "2*i + j\n",
+        "stage S0: A[i][j] = A[i][j + 1] + A[i + 1][j - 2]\n", "3*i + j\n"};
+    char rest[512], te[4096];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        snprintf(rest, sizeof rest, "%s%s%s", none[k], LOOP_T SWEEP1("S0"), " }\n}\n");
+        expect_words(join(te, sizeof te, rest), "| wave ", "");
+    }
+    for (int k = 0; k < 3; k++) {
+        snprintf(rest, sizeof rest, "%s%s%s", some[2 * k], LOOP_T SWEEP1("S0"), " }\n}\n");
+        expect_words(join(te, sizeof te, rest), "| wave ", some[2 * k + 1]);
+    }
+}
+
+/* Points of an in-place nest, many of them waves in time tiles, are what their text says. */
+static void test_wave_points(void **state) {
+    char te[4096];
+    fixture f;
+    ctune_rng rng;
+    int n_waves = 0;
+    (void)state;
+    fixture_init(&f,
+                 join(te, sizeof te,
+                      "stage S0: A[i][j] = A[i - 1][j + 1] + A[i + 1][j + 1] + A[i - 1][j - 1] + "
+                      "A[i][j - 1]\n" LOOP_T SWEEP1("S0") " }\n}\n"),
+                 false);
+    ctune_rng_init(&rng, 5);
+    for (int k = 0; k < 200; k++) {
+        ctune_point point;
+        ctune_nest nest;
+        ctune_space_sample(f.space, &rng, &point);
+        if (check_point(&f, &point) && ctune_space_nest(f.space, &point, &nest)) {
+            n_waves += nest.n_sums > 0 && nest.sum[nest.n_sums - 1].term[0].kind == CTUNE_SUM_LOOP;
+        }
+    }
+    assert_true(n_waves > 10);
+    fixture_clear(&f);
+}
+
 /* Without a dependence around there is nothing to tile in time; transposed reads reach any
  * distance. */
 static void test_none(void **state) {
@@ -156,6 +205,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_sweeps), cmocka_unit_test(test_borders),
         cmocka_unit_test(test_in_place),   cmocka_unit_test(test_none),
+        cmocka_unit_test(test_waves),      cmocka_unit_test(test_wave_points),
         cmocka_unit_test(test_least),      cmocka_unit_test(test_band_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
