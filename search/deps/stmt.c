@@ -4,6 +4,14 @@
  */
 #include "search/deps/tree.h"
 
+int ctune_stmt_common(const ctune_stmt *a, const ctune_stmt *b) {
+    int n = 0;
+    while (n < a->n_dims && n < b->n_dims && a->dims[n] == b->dims[n]) {
+        n++;
+    }
+    return n;
+}
+
 const ctune_aff *ctune_stmt_axis(const ctune_region *region, const ctune_stmt *stmt, int axis) {
     const ctune_stage *stage = &region->stages[stmt->stage];
     for (int d = 0; d < stage->n_axes; d++) {

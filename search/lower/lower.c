@@ -186,10 +186,26 @@ static bool is_innermost(const ctune_lnode *node) {
     return node->other == NULL || is_innermost(node->other);
 }
 
+/* Does some statement of the loop set a temporary that lives outside of it? Then the loop stays
+ * serial, though dependences may allow it to be parallel or a vector (a loop of one iteration): a
+ * variable belongs to one thread. */
+static bool sets_outer(const lowerer *w, int node) {
+    int stmts[CTUNE_MAX_STMTS];
+    int n = lower_stmts_under(w, node, stmts);
+    for (int i = 0; i < n; i++) {
+        int t = w->region->stages[w->tree->stmts[stmts[i]].stage].target.tensor;
+        if (w->region->tensors[t].is_temp && w->scalar_var[t] >= 0 &&
+            !lower_is_ancestor(w, node, w->temp_scope[t])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What the compiler is told of a finished loop. */
 static void annotate(lowerer *w, int node, ctune_lnode *loop) {
     const ctune_nnode *nn = &w->nest->node[node];
-    if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop)) {
+    if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
         loop->ann = CTUNE_LANN_SIMD;
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
         loop->ann = CTUNE_LANN_UNROLL;
@@ -297,22 +313,6 @@ static lower_limit copy_limit(lowerer *w, const lower_limit *limit) {
         memcpy(copy.bound, limit->bound, (size_t)limit->n * sizeof *copy.bound);
     }
     return copy;
-}
-
-/* Does some statement of the loop set a temporary that lives outside of it? Then the loop stays
- * serial, though dependences may allow it to be parallel (a loop of one iteration): a variable
- * belongs to one thread. */
-static bool sets_outer(const lowerer *w, int node) {
-    int stmts[CTUNE_MAX_STMTS];
-    int n = lower_stmts_under(w, node, stmts);
-    for (int i = 0; i < n; i++) {
-        int t = w->region->stages[w->tree->stmts[stmts[i]].stage].target.tensor;
-        if (w->region->tensors[t].is_temp && w->scalar_var[t] >= 0 &&
-            !lower_is_ancestor(w, node, w->temp_scope[t])) {
-            return true;
-        }
-    }
-    return false;
 }
 
 bool lower_is_parallel(const lowerer *w, int node) {
