@@ -228,6 +228,7 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
     ctune_text_append(out, helpers);
     ctune_text_append(out, threads);
     print_vectors(options, out);
+    emit_math_prelude(options, out);
     if (!options->is_source) {
         ctune_text_append(out, "typedef struct ctune_args {\n"
                                "    const long *params;\n"
