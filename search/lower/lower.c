@@ -203,10 +203,11 @@ static bool sets_outer(const lowerer *w, int node) {
 }
 
 /* What the compiler is told of a finished loop. */
-static void annotate(lowerer *w, int node, ctune_lnode *loop) {
+static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into) {
     const ctune_nnode *nn = &w->nest->node[node];
     if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
         loop->ann = CTUNE_LANN_SIMD;
+        lower_lanes_of_calls(w, node, loop, into);
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
         loop->ann = CTUNE_LANN_UNROLL;
         loop->factor = w->nest->node[nn->outer].step;
@@ -400,7 +401,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     lower_pop(w);
     w->node_var[node] = -1;
     if (value == NULL) {
-        annotate(w, node, loop);
+        annotate(w, node, loop, into);
     }
     return status;
 }
