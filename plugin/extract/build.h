@@ -264,6 +264,7 @@ typedef struct ctune_build {
     bool has_conditions;    /* #if in the statement */
     bool is_replaceable;    /* -fPIC: functions that are not static may be others at run time */
     bool in_subscript;      /* an index is being read: for the words of a refusal */
+    bool is_condition;      /* a condition is being read: loads in it are data */
     int n_maybe;            /* conditions around the current place that are not in `domain` */
     int n_lazy;             /* expressions around it that are evaluated under a condition only */
     bool may_store;         /* a call at hand is all of the statement's right side */
@@ -482,6 +483,16 @@ bool ctune_hoist_check(ctune_build *b);
 bool ctune_hoist_constant(ctune_build *b, const ctune_var *var, int64_t *out);
 /* Parameter that is 1 where a pointer is not NULL, for `p`, `p != NULL`, `p == NULL`. -1: none. */
 int ctune_hoist_null(ctune_build *b, CXCursor cond, bool *is_negated);
+
+/* ---- load.c ---------------------------------------------------------------------------------- */
+/* The div that is this element of an array that the region does not write; -1: none (no refusal).
+ */
+int ctune_load_div(ctune_build *b, const ctune_lval *lval, CXCursor at);
+bool ctune_load_in(const ctune_build *b, const ctune_aff *aff); /* does a load stand in the form? */
+bool ctune_load_is_slot(const ctune_build *b, const ctune_access *slot);
+ctune_expr *ctune_load_read(ctune_build *b, int div); /* its value; NULL: no memory */
+/* Does everything that loads lead to lie apart from what is written? */
+bool ctune_loads_check(ctune_build *b, const ctune_region *region);
 
 /* ---- inline.c -------------------------------------------------------------------------------- */
 /* The file's own static or inline function that the call names; null cursor: another. */

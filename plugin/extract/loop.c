@@ -430,9 +430,13 @@ static bool read_condition(ctune_build *b, header *h, CXCursor at) {
 static bool div_uses_axis(ctune_build *b, const ctune_aff *aff, int axis) {
     for (int i = 0; i < aff->n_terms; i++) {
         if (aff->terms[i].kind == CTUNE_TERM_DIV) {
-            const ctune_aff *num = b->divs.at[aff->terms[i].id].num;
-            if (ctune_aff_coef(num, CTUNE_TERM_AXIS, axis) != 0 || div_uses_axis(b, num, axis)) {
-                return true;
+            const ctune_aff *const *forms;
+            int n = ctune_div_forms(&b->divs.at[aff->terms[i].id], &forms);
+            for (int k = 0; k < n; k++) {
+                if (ctune_aff_coef(forms[k], CTUNE_TERM_AXIS, axis) != 0 ||
+                    div_uses_axis(b, forms[k], axis)) {
+                    return true;
+                }
             }
         }
     }
@@ -533,6 +537,15 @@ static bool note_final(ctune_build *b, header *h, ctune_mnode *node) {
     if (h->var->is_inside || !h->var->is_live_after ||
         ctune_openmp_owns_counter(b, ctune_cx_begin(h->cursor))) {
         return true;
+    }
+    bool has_load = false;
+    for (int i = 0; i < node->n_cons; i++) {
+        has_load |= ctune_load_in(b, node->cons[i]);
+    }
+    if (has_load) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_LIVE, h->cursor,
+                                  "'%s' may be read after the loop, whose bounds are in memory",
+                                  h->var->name);
     }
     ctune_final *final = CTUNE_PUSH(b, b->finals);
     if (final == NULL) {

@@ -191,7 +191,7 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
         return CTUNE_EREFUSED;
     }
     ctune_status status = ctune_assemble(b, name, line, region);
-    if (status == CTUNE_OK && !check_limits(b, *region)) {
+    if (status == CTUNE_OK && (!check_limits(b, *region) || !ctune_loads_check(b, *region))) {
         status = CTUNE_EREFUSED;
     }
     if (status == CTUNE_OK && !(b->n_fitted == 0 ? ctune_sizes_fit(b, *region, is_other)
