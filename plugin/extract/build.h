@@ -67,6 +67,7 @@ typedef struct ctune_var {
     bool is_parameter;     /* of the function */
     bool is_inside;        /* declared in the region, or in a function that it calls */
     bool is_callee;        /* the latter; parameters, too */
+    bool is_argument;      /* a parameter of such a function, with a value of its own */
     bool is_address_taken; /* anywhere in the function */
     bool is_scanned;
     bool is_stored_through; /* the region stores to an element that is reached from it */

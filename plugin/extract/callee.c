@@ -148,6 +148,7 @@ static bool open_frame(ctune_build *b, CXCursor call, CXCursor definition, bool 
         }
         f->at[i].decl = clang_getNullCursor();
         ctune_variable_declare(b, var);
+        var->is_argument = true;
         if (!ctune_type_check(b, type, parameter) ||
             !ctune_assign_initialiser(b, parameter, var, arg)) {
             return false;
