@@ -248,8 +248,8 @@ static const extract_case handled[] = {
 };
 
 static const extract_case refused[] = {
-    {"indirect", F("a[k[i]] = 1;"), {"[subscript-indirect]", "'k[i]'"}},
-    {"indirect local", F("int q = k[i]; a[q] = 1;"), {"[subscript-indirect]", "'q'"}},
+    {"indirect", F("a[k[i]] = 1;"), {"[may-overlap]", "'k'"}},
+    {"indirect local", F("int q = k[i]; a[q] = 1;"), {"[may-overlap]", "'k'"}},
     {"bound in an array that is written",
      "void f(int *k) { TUNE; for (int i = 0; i < k[0]; i++) k[i] = 1; }",
      {"[bound-reads-array]"}},
