@@ -173,8 +173,13 @@ static bool load_pointer(ctune_build *b, ctune_lval *lval, CXCursor at) {
         return true;
     }
     if (lval->root->n_writes > 0 && lval->n_steps == 0) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, at,
-                                  "the pointer '%s' changes in the region", lval->root->name);
+        ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, at,
+                           "the pointer '%s' changes in the region", lval->root->name);
+        return ctune_build_cure(
+            b,
+            "annotate a loop inside, in which '%s' stays; or index from a fixed "
+            "pointer: %s[i]",
+            lval->root->name, lval->root->name);
     }
     if (lval->root->is_inside) {
         return ctune_build_refuse(b, CTUNE_REFUSE_POINTER_EXPRESSION, at,

@@ -154,13 +154,33 @@ void ctune_stage_fold_guard(ctune_build *b, ctune_mnode *guard) {
 
 /* ---- building -------------------------------------------------------------------------------- */
 
+/* What stands between loops: the pragma goes to the loop inside. false. */
+static bool cure_inner(ctune_build *b, CXCursor at) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, b->statement);
+    CXCursor body = kids.n > 0 ? kids.at[kids.n - 1] : b->statement;
+    ctune_kids list = ctune_cx_statements(b->arena, body);
+    for (int i = 0; i < list.n; i++) {
+        enum CXCursorKind kind = ctune_cx_kind(list.at[i]);
+        bool is_apart = ctune_cx_end(list.at[i]) <= ctune_cx_begin(at) ||
+                        ctune_cx_begin(list.at[i]) >= ctune_cx_end(at);
+        if (is_apart && (kind == CXCursor_ForStmt || kind == CXCursor_WhileStmt)) {
+            int line, col;
+            ctune_source_place(b->source, ctune_cx_begin(list.at[i]), &line, &col);
+            return ctune_build_cure(
+                b, "annotate the loop inside, at line %d, which it stands beside", line);
+        }
+    }
+    return false;
+}
+
 static bool get_target(ctune_build *b, CXCursor cursor, target *out) {
     if (!ctune_lval_get(b, cursor, &out->lval)) {
         return false;
     }
     if (ctune_cx_is_pointer(out->lval.type)) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, cursor,
-                                  "the pointer '%s' is assigned", ctune_build_text(b, cursor));
+        ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, cursor, "the pointer '%s' is assigned",
+                           ctune_build_text(b, cursor));
+        return cure_inner(b, cursor);
     }
     ctune_var *var = out->lval.root;
     if (out->lval.n_steps == 0 && var->is_counter) {
@@ -406,8 +426,9 @@ static bool build_expression(ctune_build *b, CXCursor cursor) {
         return ctune_inline_statement(b, cursor, definition);
     }
     if (ctune_cx_kind(cursor) == CXCursor_CallExpr) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "call of '%s'",
-                                  ctune_cx_name(b->arena, cursor));
+        ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "call of '%s'",
+                           ctune_cx_name(b->arena, cursor));
+        return cure_inner(b, cursor);
     }
     if (strncmp(ctune_build_text(b, cursor), "assert", 6) == 0) {
         return ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor,

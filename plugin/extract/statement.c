@@ -68,8 +68,12 @@ static bool bind_pointer(ctune_build *b, ctune_var *var, CXCursor decl, ctune_ki
         return false;
     }
     if (exprs.n == 0 || var->n_writes > 0) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, decl,
-                                  "the pointer '%s' is assigned in the region", var->name);
+        ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, decl,
+                           "the pointer '%s' is assigned in the region", var->name);
+        return ctune_build_cure(b,
+                                "index from a fixed pointer, %s[i], or annotate a loop in which "
+                                "it stays",
+                                var->name);
     }
     if (!ctune_lval_pointer(b, exprs.at[exprs.n - 1], lval)) {
         return false;
