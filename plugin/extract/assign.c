@@ -238,6 +238,15 @@ static ctune_var *index_of(const target *t) {
     return t->lval.n_steps == 0 && ctune_index_is(t->lval.root) ? t->lval.root : NULL;
 }
 
+/* The pointer that a statement moves; NULL: none. */
+static ctune_var *moved_pointer(ctune_build *b, CXCursor left) {
+    left = ctune_cx_strip(b->arena, left);
+    ctune_var *var = ctune_cx_kind(left) == CXCursor_DeclRefExpr
+                         ? ctune_vars_find(b, ctune_cx_decl(left))
+                         : NULL;
+    return var != NULL && ctune_index_is_pointer(var) ? var : NULL;
+}
+
 static bool build_compound(ctune_build *b, CXCursor cursor) {
     static const struct {
         enum CXBinaryOperatorKind kind;
@@ -255,6 +264,13 @@ static bool build_compound(ctune_build *b, CXCursor cursor) {
                  {CXBinaryOperator_OrAssign, CTUNE_UPDATE_BOR, CTUNE_OP_BOR}};
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     target t;
+    ctune_var *pointer = kids.n == 2 ? moved_pointer(b, kids.at[0]) : NULL;
+    if (pointer != NULL && !ctune_cx_has_effect(b->arena, kids.at[1])) { /* p += n */
+        ctune_index_set(
+            b, pointer,
+            ctune_index_eval(b, pointer, clang_getCursorBinaryOperatorKind(cursor), kids.at[1]));
+        return true;
+    }
     if (kids.n != 2 || !get_target(b, kids.at[0], &t)) {
         return kids.n == 2 ? false
                            : ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "no assignment");
@@ -292,6 +308,11 @@ static bool build_compound(ctune_build *b, CXCursor cursor) {
 static bool build_step(ctune_build *b, CXCursor cursor, bool is_plus) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     target t;
+    ctune_var *pointer = kids.n == 1 ? moved_pointer(b, kids.at[0]) : NULL;
+    if (pointer != NULL) {
+        ctune_index_set(b, pointer, ctune_index_step(b, pointer, is_plus ? 1 : -1));
+        return true;
+    }
     if (kids.n != 1 || !get_target(b, kids.at[0], &t)) {
         return kids.n == 1 ? false
                            : ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "no assignment");
@@ -439,12 +460,7 @@ static bool build_expression(ctune_build *b, CXCursor cursor) {
                               ctune_build_text(b, cursor));
 }
 
-bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
-    int from = b->steps.n;
-    if (!build_expression(b, cursor)) {
-        b->steps.n = from;
-        return false;
-    }
+bool ctune_assign_steps(ctune_build *b, int from) {
     bool ok = true;
     int to = b->steps.n;
     for (int i = from; i < to && ok; i++) {
@@ -454,4 +470,17 @@ bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
     }
     b->steps.n = from;
     return ok;
+}
+
+bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
+    int from = b->steps.n;
+    bool may_step = b->may_step;
+    b->may_step = true;
+    bool ok = build_expression(b, cursor);
+    b->may_step = may_step;
+    if (!ok) {
+        b->steps.n = from;
+        return false;
+    }
+    return ctune_assign_steps(b, from);
 }

@@ -229,6 +229,20 @@ static const run_case_t cases[] = {
          "q - 1, e = j == m - 1 ? q : q + 1, u = i == 0 ? q : q - m, d = i == n - 1 ? q : q + m; "
          "a[q] = "
          "b[w] + 2 * b[e] + 3 * b[u] + 4 * b[d]; }"},
+    /* pointers that move, steps inside expressions */
+    {"", "for (int i = 0; i < n; i++) *a++ = *b++ * 2;"},
+    {"", "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) a[j] += b[i]; a += 11; }"},
+    {"",
+     "for (int i = 0; i < n; i++) { const double *q = b + i * m; double s = 0; for (int j = 0; j < "
+     "m; j++) s += *q++; a[i] = s; }"},
+    {"", "{ double *p = a, *q = b + 30; for (int i = 0; i < n; i++) { "
+         "*p = q[-1] + *q; ++p; q += 2; } }"},
+    {"",
+     "{ double *p = a; const double *q = b; for (int i = 0; i < n; i++) { double t = *q++; *p++ "
+     "= t; *p++ = -t; } }"},
+    {"", "{ int q = 0; for (int i = 0; i < n; i++) { double t = b[q++]; a[i] = t + b[q]; } }"},
+    {"", "for (int i = 0; i < n; i++) { int *q = k + i; for (int j = 0; j < m; j++) { *++q += j; "
+         "q++; } }"},
     /* switch */
     {"", "for (int i = 0; i < n; i++) switch (m) { case 3: a[i] = 1; break; case 6: a[i] = 2; "
          "default: b[i] = 3; }"},
