@@ -247,7 +247,48 @@ static bool refuse_goto(ctune_build *b, CXCursor at) {
                               ctune_build_text(b, at));
 }
 
+static bool note_rest(ctune_build *b, ctune_kids list, int i) {
+    ctune_rest *rest = CTUNE_PUSH(b, b->rests);
+    if (rest != NULL) {
+        *rest = (ctune_rest){list.at[i], {list.n - i - 1, list.at + i + 1}};
+    }
+    return rest != NULL;
+}
+
+/* Does the statement choose the value of an index? */
+static bool sets_index(ctune_build *b, CXCursor statement) {
+    for (int i = 0; i < b->vars.n; i++) {
+        if (ctune_index_is(&b->vars.at[i]) &&
+            ctune_vars_count_writes(b, statement, &b->vars.at[i]) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* if (v[i] > 0) k = i - 1; else k = i; ... a[k] ...: when what follows needs to know the index, it
+ * is built in each of the branches. */
+static bool build_choice(ctune_build *b, ctune_kids list, int i, bool is_tail) {
+    ctune_snapshot before;
+    ctune_kids rest = {list.n - i - 1, list.at + i + 1};
+    if (!ctune_snapshot_get(b, &before) || !ctune_statement_build(b, list.at[i])) {
+        return false;
+    }
+    if (ctune_branch_list(b, rest, is_tail)) {
+        return true;
+    }
+    bool is_unknown = b->why.refusal == CTUNE_REFUSE_SUBSCRIPT_ASSIGNED ||
+                      b->why.refusal == CTUNE_REFUSE_SUBSCRIPT_INDIRECT;
+    if (!is_unknown || b->split != NULL) {
+        return false;
+    }
+    ctune_snapshot_restore(b, &before, true);
+    b->in_tail = is_tail;
+    return note_rest(b, list, i) && ctune_statement_build(b, list.at[i]);
+}
+
 bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail) {
+    enum { MOST_CHOICES = 16 };
     bool kept = b->in_tail, ok = true;
     for (int i = 0; i < list.n && ok; i++) {
         bool is_last = i + 1 == list.n;
@@ -266,13 +307,17 @@ bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail) {
         }
         bool returns = kind == CXCursor_ReturnStmt && ctune_callee_returns(b);
         bool is_choice = kind == CXCursor_IfStmt || kind == CXCursor_SwitchStmt;
-        bool skips = is_choice && jumps(b, list.at[i], is_tail);
-        if (skips && find_rest(b, list.at[i]) == NULL) {
-            ctune_rest *rest = CTUNE_PUSH(b, b->rests);
-            if (rest == NULL) {
-                return false;
-            }
-            *rest = (ctune_rest){list.at[i], {list.n - i - 1, list.at + i + 1}};
+        bool is_noted = is_choice && find_rest(b, list.at[i]) != NULL;
+        bool skips = is_noted || (is_choice && jumps(b, list.at[i], is_tail));
+        if (skips && !is_noted && !note_rest(b, list, i)) {
+            return false;
+        }
+        if (is_choice && !skips && !is_last && b->n_choices < MOST_CHOICES &&
+            sets_index(b, list.at[i])) {
+            b->n_choices++;
+            b->in_tail = false;
+            ok = build_choice(b, list, i, is_tail);
+            break;
         }
         b->in_tail = is_tail && (is_last || skips || returns);
         ok = ctune_statement_build(b, list.at[i]);

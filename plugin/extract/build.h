@@ -270,6 +270,7 @@ typedef struct ctune_build {
     int n_lazy;             /* expressions around it that are evaluated under a condition only */
     bool may_step;          /* what steps inside the expression at hand is done behind it */
     bool may_store;         /* a call at hand is all of the statement's right side */
+    int n_choices;          /* of an index, behind which the rest was tried */
     int n_copies;           /* statements that were built again in other branches */
     bool no_assume;         /* while trying: new run-time facts are not allowed */
     bool is_trial;          /* what is built is thrown away: every fact is granted */

@@ -243,6 +243,16 @@ static const run_case_t cases[] = {
     {"", "{ int q = 0; for (int i = 0; i < n; i++) { double t = b[q++]; a[i] = t + b[q]; } }"},
     {"", "for (int i = 0; i < n; i++) { int *q = k + i; for (int j = 0; j < m; j++) { *++q += j; "
          "q++; } }"},
+    /* an index that data choose */
+    {"", "for (int i = 1; i < n; i++) { int q, r; if (b[i] > 0) { q = i - 1; r = i; } else { q = "
+         "i; r = i "
+         "+ 1; } double d = b[q] - b[r]; a[i] = d + b[q]; }"},
+    {"",
+     "for (int i = 1; i < n; i++) { int q = i; if (b[i] > 0) q = i - 1; if (b[i] < -2) q = i + 1; "
+     "a[q] = b[i]; k[i] = 2; }"},
+    {"", "for (int i = 0; i < n; i++) { int q; switch (k[i] & 3) { case 0: q = i; break; case 1: q "
+         "= i + "
+         "2; break; default: q = 3; } a[q] = b[i]; }"},
     /* switch */
     {"", "for (int i = 0; i < n; i++) switch (m) { case 3: a[i] = 1; break; case 6: a[i] = 2; "
          "default: b[i] = 3; }"},
