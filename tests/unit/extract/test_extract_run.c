@@ -244,6 +244,13 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) { int *q = k + i; for (int j = 0; j < m; j++) { *++q += j; "
          "q++; } }"},
     /* an index that data choose */
+    {"", "for (int i = 1; i < n; i++) { int q = b[i] > 0 ? i - 1 : i; a[i] = b[q] + q; }"},
+    {"",
+     "for (int i = 1; i < n; i++) { const int q = b[i] > 0 ? i - 1 : i; int r = 2; a[i] = b[q]; "
+     "a[q] += r; }"},
+    {"", "for (int i = 1; i < n; i++) { int q = k[i] & 1 ? i - 1 : i + 2; int r = a[q] > 0 ? q : "
+         "i; if (i > "
+         "m) continue; b[r] = 1; k[i] = r; }"},
     {"", "for (int i = 1; i < n; i++) { int q, r; if (b[i] > 0) { q = i - 1; r = i; } else { q = "
          "i; r = i "
          "+ 1; } double d = b[q] - b[r]; a[i] = d + b[q]; }"},
