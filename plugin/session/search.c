@@ -131,6 +131,7 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     options.seed = (uint64_t)o->seed;
     options.max_trials = (int)o->trials;
     options.batch = o->batch > 0 ? (int)o->batch : 0;
+    options.trial_s = bench->compile_s;
     options.patience_trials = o->trials > 0 ? 0 : -1;
     options.alpha = is_ablated(o, "diversity") ? 0 : options.alpha;
     options.no_draft = is_ablated(o, "draft");
