@@ -71,21 +71,29 @@ static bool is_strict(const ctune_bench *bench) {
 }
 
 static void report_rejected(ctune_ctx *ctx, const ctune_bench *bench, const ctune_verdict *v) {
-    bool is_wrong = v->agreement == CTUNE_AGREES_WRONG;
+    bool is_idle = strncmp(v->detail, CTUNE_GUARD_FAILS, strlen(CTUNE_GUARD_FAILS)) == 0;
+    bool is_wrong = v->agreement == CTUNE_AGREES_WRONG && !is_idle;
     char text[500];
     if (strncmp(v->detail, "slower ", 7) == 0) {
         return; /* no fault */
     }
     snprintf(text, sizeof text, "%s: a finalist is rejected: %s%s", bench->region->name,
-             is_wrong ? "" : "strict, but the compiler decides about contraction copy by copy: ",
+             is_wrong || is_idle
+                 ? ""
+                 : "strict, but the compiler decides about contraction copy by copy: ",
              v->detail);
-    ctune_diag_send(ctx, &(ctune_diag){.severity = is_wrong ? CTUNE_WARNING : CTUNE_REMARK,
-                                       .file = bench->region->file,
-                                       .line = bench->region->line,
-                                       .code = is_wrong ? "wrong-elsewhere" : "not-strict",
-                                       .text = text,
-                                       .hint = is_wrong ? "please report"
-                                                        : "-ffp-contract=off makes results equal"});
+    ctune_diag_send(ctx,
+                    &(ctune_diag){.severity = is_wrong ? CTUNE_WARNING : CTUNE_REMARK,
+                                  .file = bench->region->file,
+                                  .line = bench->region->line,
+                                  .code = is_wrong  ? "wrong-elsewhere"
+                                          : is_idle ? "guard-fails"
+                                                    : "not-strict",
+                                  .text = text,
+                                  .hint = is_wrong  ? "please report"
+                                          : is_idle ? "the front end and the compiler read a "
+                                                      "constant or a macro differently"
+                                                    : "-ffp-contract=off makes results equal"});
 }
 
 /* The fastest that beats the original and is not taken yet; -1: none. */
