@@ -98,6 +98,10 @@ void ctune_run_workload_print(const ctune_run_workload *load, const ctune_run_se
             ctune_text_printf(out, " %" PRId64, t->extent[k]);
         }
         ctune_text_append(out, "\n");
+        if (t->width > 0) {
+            ctune_text_line(out, "index %d %" PRId64 " %" PRId64 " %" PRId64, i, t->slope, t->lo,
+                            t->width);
+        }
         if (t->shares > 0) {
             ctune_text_line(out, "shares %d %d %" PRId64, i, t->shares - 1, t->shared_at);
         }
@@ -167,6 +171,16 @@ static bool parse_shares(const char *text, ctune_run_workload *load) {
     return true;
 }
 
+/* Likewise. */
+static bool parse_index(const char *text, ctune_run_workload *load) {
+    int i;
+    ctune_run_tensor *t = load->n_tensors > 0 ? &load->tensor[load->n_tensors - 1] : NULL;
+    return t != NULL &&
+           sscanf(text, "%d %" SCNd64 " %" SCNd64 " %" SCNd64, &i, &t->slope, &t->lo, &t->width) ==
+               4 &&
+           i == load->n_tensors - 1 && t->width > 0;
+}
+
 bool ctune_run_workload_parse(const char *line, ctune_run_workload *load, ctune_run_setup *setup,
                               bool *is_end) {
     int flag;
@@ -186,6 +200,9 @@ bool ctune_run_workload_parse(const char *line, ctune_run_workload *load, ctune_
     }
     if (strncmp(line, "shares ", 7) == 0) {
         return parse_shares(line + 7, load);
+    }
+    if (strncmp(line, "index ", 6) == 0) {
+        return parse_index(line + 6, load);
     }
     if (strncmp(line, "param ", 6) == 0) {
         return load->n_params < CTUNE_RUN_MAX_PARAMS &&

@@ -32,6 +32,9 @@ typedef struct ctune_run_tensor {
      * the inputs are the other's. */
     int shares;
     int64_t shared_at;
+    /* Its elements are subscripts or bounds: element i is slope * i + lo + something in [0, width).
+     * width 0: it is filled as `data` says. */
+    int64_t slope, lo, width;
 } ctune_run_tensor;
 
 /* id, word, what inputs hold besides moderate numbers. */

@@ -261,7 +261,8 @@ static void add_overlaps(maker *m) {
     for (int i = 0; i < r->n_tensors && !r->noalias; i++) {
         for (int k = 0; k < r->n_tensors && n < MAX_OVERLAPS; k++) {
             const ctune_tensor *host = &r->tensors[i], *guest = &r->tensors[k];
-            bool is_pair = i != k && may_overlap(m, host) && may_overlap(m, guest) &&
+            bool is_index = ctune_tensor_is_index(r, i) || ctune_tensor_is_index(r, k);
+            bool is_pair = i != k && !is_index && may_overlap(m, host) && may_overlap(m, guest) &&
                            host->is_written && host->type == guest->type &&
                            host->elem_stride_bytes == guest->elem_stride_bytes;
             ctune_run_workload *load =

@@ -21,6 +21,17 @@ static double expr_flops(const ctune_expr *e) {
     return n;
 }
 
+/* Units in the last place that functions of vectors may add: up to 4 of the library, as in math.c,
+ * and their like for what they are compared with. */
+static double call_error(const ctune_expr *e) {
+    bool is_approx = e->op == CTUNE_OP_CALL && ctune_math_lanes_of(e->text) == CTUNE_MATH_APPROX;
+    double n = is_approx ? 8 : 0;
+    for (int i = 0; i < e->n_kids; i++) {
+        n += call_error(e->kids[i]);
+    }
+    return n;
+}
+
 static double stage_flops(const ctune_stage *s) {
     return expr_flops(s->rhs) + (s->update != CTUNE_UPDATE_SET && ctune_type_is_float(s->calc));
 }
@@ -43,7 +54,7 @@ double ctune_flops_count(ctune_ctx *ctx, const ctune_region *region, double *ter
             reduce *= d < stage->n_axes && (stage->reduce_mask >> d & 1) ? extent : 1;
         }
         flops += points * stage_flops(stage);
-        *terms += reduce * (1 + expr_flops(stage->rhs));
+        *terms += reduce * (1 + expr_flops(stage->rhs) + call_error(stage->rhs));
         is_countable &= stage->guard == NULL;
     }
     ctune_tree_destroy(tree);
@@ -66,6 +77,12 @@ static ctune_status set_tensor(ctune_ctx *ctx, const ctune_region *region, int i
     }
     out->n_elems = ctune_tensor_shape(region, i, params, out->extent);
     out->is_written = t->is_written;
+    if (ctune_tensor_is_index(region, i)) {
+        ctune_load_model model = ctune_load_model_get(region, i, params);
+        out->slope = model.slope;
+        out->lo = model.lo;
+        out->width = model.width;
+    }
     return out->n_elems >= 0
                ? CTUNE_OK
                : ctune_fail(ctx, CTUNE_EREFUSED, "region %s: tensor %s is too large at these sizes",

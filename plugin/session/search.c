@@ -7,7 +7,7 @@
  */
 #include "plugin/session/search.h"
 
-#include "costmodel/gbt/gbt.h"
+#include "costmodel/kind/kind.h"
 #include "plugin/predict/predict.h"
 
 #include <stdlib.h>
@@ -112,14 +112,23 @@ static bool is_ablated(const ctune_session *o, const char *part) {
     return ctune_list_has(o->ablate, part, strlen(part));
 }
 
+/* Forests see the same rows as what is learned here; other models see theirs. */
 static ctune_status make_model(ctune_ctx *ctx, ctune_search *s) {
-    const ctune_forest *global = s->session->global;
-    unsigned groups = global != NULL ? global->feature_groups : CTUNE_FEATURE_ALL;
+    const ctune_model *global = s->session->global;
+    const ctune_forest *forest = global != NULL ? ctune_kind_forest(global) : NULL;
+    bool is_other = global != NULL && forest == NULL;
+    unsigned groups = forest != NULL ? forest->feature_groups : CTUNE_FEATURE_ALL;
+    ctune_model_input input = {0};
     ctune_gbt_options options;
     ctune_gbt_options_default(&options);
     options.seed = (uint64_t)s->session->seed;
-    ctune_nest_features_init(&s->features, s->source, groups);
-    return ctune_gbt_model_create(ctx, global, ctune_feature_count(groups), &options, &s->model);
+    ctune_cost_model_set_target(global, s->source);
+    input = is_other ? global->input : input;
+    ctune_nest_features_init(&s->features, s->source, s->job.space, &input, groups);
+    return is_other ? ctune_gbt_model_create_over(ctx, global, ctune_feature_count(groups),
+                                                  &options, &s->model)
+                    : ctune_gbt_model_create(ctx, forest, ctune_feature_count(groups), &options,
+                                             &s->model);
 }
 
 static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {

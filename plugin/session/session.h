@@ -8,7 +8,7 @@
 #ifndef CTUNE_PLUGIN_SESSION_SESSION_H
 #define CTUNE_PLUGIN_SESSION_SESSION_H
 
-#include "costmodel/forest.h"
+#include "costmodel/model.h"
 #include "plugin/predict/predict.h"
 #include "search/engine/engine.h"
 
@@ -26,16 +26,16 @@ typedef struct ctune_progress {
 
 typedef struct ctune_session {
     int64_t seed;
-    double budget_s;            /* of one search; 0 = not given */
-    int64_t trials;             /* most of one search; 0 = not given */
-    int64_t batch, rounds;      /* of the search, of the final; 0 = not given */
-    double time_limit_s;        /* of one run; 0 = not given */
-    double memory_bytes;        /* of one region's data and its copies; 0 = not given */
-    const char *strategy;       /* CTUNE_STRATEGY_TABLE's word; NULL = the default */
-    const char *ablate;         /* "draft,descent": parts of the engine that are off; NULL = none */
-    bool is_quiet;              /* nothing shows progress */
-    bool is_timed;              /* each search ends by itself after budget_s */
-    const ctune_forest *global; /* trained model to start from; NULL = none */
+    double budget_s;           /* of one search; 0 = not given */
+    int64_t trials;            /* most of one search; 0 = not given */
+    int64_t batch, rounds;     /* of the search, of the final; 0 = not given */
+    double time_limit_s;       /* of one run; 0 = not given */
+    double memory_bytes;       /* of one region's data and its copies; 0 = not given */
+    const char *strategy;      /* CTUNE_STRATEGY_TABLE's word; NULL = the default */
+    const char *ablate;        /* "draft,descent": parts of the engine that are off; NULL = none */
+    bool is_quiet;             /* nothing shows progress */
+    bool is_timed;             /* each search ends by itself after budget_s */
+    const ctune_model *global; /* trained model to start from; NULL = none */
     /* The program around. Path of the runner, and a private folder, made at the first call. */
     CTUNE_MUST_USE ctune_status (*find_runner)(ctune_ctx *ctx, char *out, size_t size);
     CTUNE_MUST_USE ctune_status (*make_folder)(ctune_ctx *ctx);
