@@ -267,7 +267,8 @@ static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_
         return NULL;
     }
     for (int i = 0; i < b->divs.n; i++) {
-        if (b->divs.at[i].load == NULL && b->divs.at[i].den == den && ctune_aff_is_equal(b->divs.at[i].num, aff)) {
+        if (b->divs.at[i].load == NULL && b->divs.at[i].den == den &&
+            ctune_aff_is_equal(b->divs.at[i].num, aff)) {
             return ctune_poly_add(b->arena, whole, ctune_poly_atom(b->arena, CTUNE_TERM_DIV, i));
         }
     }

@@ -39,8 +39,8 @@ static const ctune_aff *shadow(ctune_build *b, const ctune_poly *poly) {
             const ctune_atom *atom = &poly->mono[i].atom[d];
             if (atom->kind != CTUNE_TERM_PARAM && sum != NULL &&
                 ctune_aff_coef(sum, atom->kind, atom->id) == 0) {
-                sum = ctune_aff_add(b->arena, sum,
-                                    ctune_aff_term(b->arena, atom->kind, atom->id, 1));
+                sum =
+                    ctune_aff_add(b->arena, sum, ctune_aff_term(b->arena, atom->kind, atom->id, 1));
             }
         }
     }
@@ -113,10 +113,9 @@ bool ctune_load_in(const ctune_build *b, const ctune_aff *aff) {
 /* The element as a value of an expression. */
 ctune_expr *ctune_load_read(ctune_build *b, int div) {
     const ctune_acc *found = acc_of_slot(b, b->divs.at[div].load);
-    ctune_expr *e =
-        found == NULL
-            ? NULL
-            : ctune_expr_new(b, CTUNE_OP_READ, b->tensors.at[found->tensor].t.type, 0);
+    ctune_expr *e = found == NULL
+                        ? NULL
+                        : ctune_expr_new(b, CTUNE_OP_READ, b->tensors.at[found->tensor].t.type, 0);
     const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, b->domain.n + 1);
     if (e == NULL || cons == NULL) {
         return NULL;
@@ -157,10 +156,10 @@ static bool is_unbounded(const ctune_region *region, int tensor) {
             bool has_load = ctune_aff_has_load(region, a->idx[0]);
             for (int c = 0; c < stage->n_cons && !has_load; c++) {
                 for (int d = 0; d < stage->n_axes && !has_load; d++) {
-                    has_load = ctune_aff_has_load(region, stage->cons[c]) &&
-                               ctune_aff_coef(stage->cons[c], CTUNE_TERM_AXIS, stage->axes[d]) !=
-                                   0 &&
-                               ctune_aff_coef(a->idx[0], CTUNE_TERM_AXIS, stage->axes[d]) != 0;
+                    has_load =
+                        ctune_aff_has_load(region, stage->cons[c]) &&
+                        ctune_aff_coef(stage->cons[c], CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
+                        ctune_aff_coef(a->idx[0], CTUNE_TERM_AXIS, stage->axes[d]) != 0;
                 }
             }
             if (has_load) {

@@ -3,7 +3,8 @@
  *
  * Interval arithmetic over each stage's domain gives a bounding box of its axes; the accesses
  * mapped through it give the box of a tensor. Exact for rectangular and triangular nests, an
- * over-estimate otherwise; elements of index tensors lie where their model puts them (load.c). No isl: it is used by the interpreter and by whoever allocates buffers.
+ * over-estimate otherwise; elements of index tensors lie where their model puts them (load.c). No
+ * isl: it is used by the interpreter and by whoever allocates buffers.
  */
 #include "search/te/te_private.h"
 
@@ -107,7 +108,7 @@ static void narrow(const ctune_region *region, const ctune_aff *con, interval *a
 }
 
 bool te_stage_box(const ctune_region *region, const ctune_stage *stage, const int64_t *params,
-                      interval *axes) {
+                  interval *axes) {
     for (int i = 0; i < region->n_axes; i++) {
         axes[i] = (interval){-FAR, FAR};
     }
