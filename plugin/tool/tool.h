@@ -60,7 +60,7 @@ typedef struct ctune_options {
     double budget_s; /* 0 = not given */
     int64_t trials;  /* 0 = not given */
     int64_t seed, batch, rounds, samples, trees, depth, folds, epochs, width, items;
-    double time_limit_s;
+    double time_limit_s, memory_bytes;
     const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
     const char *schedules, *plots, *model, *objective, *without, *ablate, *features, *profile;
     const char *mode, *report;
@@ -91,6 +91,8 @@ int ctune_cmd_cc(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_flags(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_model(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_explain(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_scan(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_record(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_report(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_try(ctune_ctx *ctx, const ctune_options *options);

@@ -44,7 +44,8 @@ typedef struct ctune_target {
     char isa[32]; /* "avx512", "avx2", "sse2", "neon": from the compiler's macros under the flags */
     int vector_bytes; /* 16, 32, 64: widest vector */
     int n_vector_regs;
-    bool has_fma; /* it has fused products */
+    bool has_fma;     /* it has fused products */
+    bool vector_math; /* glibc's libmvec is there: exp, log, sin, ... of vectors */
     /* The machine. */
     char host[96]; /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */
     int n_threads; /* of the compiled code: 1 unless -fopenmp */
