@@ -230,6 +230,13 @@ const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_va
 /* One instance of the statement, with its guard and remaining conditions, appended to into. */
 void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lnode *into);
 
+/* ---- calls.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* A finished SIMD loop, the last of `into`: where its statements call functions, which compilers do
+ * not vectorise, whole tiles of it become a VECTOR loop. */
+void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into);
+
 /* ---- tile.c, partial.c
  * -------------------------------------------------------------------------------------------- */
 /* Do bounds alone say which instances of the statement there are? */

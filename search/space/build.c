@@ -230,6 +230,12 @@ static void add_caches(builder *b) {
     }
 }
 
+static void stream(builder *b) {
+    const char *stage = ctune_stmt_name(b->nest->region, b->nest->form->tree, b->c->stmt);
+    b->ok = ctune_nest_stream(b->nest, b->c->stmt) == NULL;
+    record(b, CTUNE_PRIM_STREAM, 0, 1, (const char *const[]){stage});
+}
+
 bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule *schedule) {
     builder b = {.c = c, .p = p, .nest = nest, .schedule = schedule, .ok = true};
     if (p->shape == SHAPE_SOURCE) {
@@ -237,6 +243,11 @@ bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule 
             b.mid[d] = b.order[b.n_order++] = c->node[d];
             b.cache[d] = b.reg[d] = -1;
         }
+    } else if (p->shape == SHAPE_WAVE) {
+        for (int d = 0; d < c->m; d++) {
+            b.mid[d] = b.cache[d] = b.reg[d] = -1;
+        }
+        b.ok = wave_build(&c->wave, p->wave, nest, schedule, &b.order[b.n_order++]);
     } else {
         split_all(&b);
         if (!b.ok) {
@@ -248,6 +259,9 @@ bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule 
             add_caches(&b);
         }
         annotate_registers(&b);
+        if (b.ok && p->is_streamed) {
+            stream(&b);
+        }
     }
     if (b.ok && p->par > 0) {
         make_parallel(&b);

@@ -21,21 +21,22 @@ typedef struct recipe {
     int plain_tile;                  /* 0 = none */
     bool no_vector;                  /* register shape without a vector dim */
     bool is_plain;                   /* plain even where there is a register shape */
+    bool plain_stream;               /* stores past the caches, where they are many */
 } recipe;
 
 static const recipe recipes[] = {
-    {{2, 2}, {12, 6}, BLOCK_FULL, 1, 1, 0, false, false},
-    {{2, 2}, {12, 6}, BLOCK_ONE_SIDE, 2, 1, 0, false, false},
-    {{2, 2}, {12, 6}, BLOCK_NONE, 4, 1, 0, false, false},
-    {{2, 2}, {14, 4}, BLOCK_FULL, 1, 2, 0, false, false},
-    {{3, 3}, {8, 4}, BLOCK_FULL, 2, 2, 0, false, false},
-    {{2, 2}, {12, 6}, BLOCK_PANEL, 1, 4, 0, false, false},
-    {{1, 1}, {8, 4}, BLOCK_NONE, 2, 4, 0, false, true},
-    {{4, 4}, {6, 2}, BLOCK_NONE, 2, 1, 64, false, false},
-    {{4, 4}, {6, 3}, BLOCK_FULL, 1, 2, 32, false, false},
-    {{4, 4}, {1, 1}, BLOCK_NONE, 4, 1, 128, false, true},
-    {{1, 1}, {8, 8}, BLOCK_NONE, 1, 4, 32, true, false},
-    {{6, 3}, {4, 2}, BLOCK_FULL, 4, 1, 256, false, false},
+    {{2, 2}, {12, 6}, BLOCK_FULL, 1, 1, 0, false, false, true},
+    {{2, 2}, {12, 6}, BLOCK_ONE_SIDE, 2, 1, 0, false, false, false},
+    {{2, 2}, {12, 6}, BLOCK_NONE, 4, 1, 0, false, false, false},
+    {{2, 2}, {14, 4}, BLOCK_FULL, 1, 2, 0, false, false, true},
+    {{3, 3}, {8, 4}, BLOCK_FULL, 2, 2, 0, false, false, false},
+    {{2, 2}, {12, 6}, BLOCK_PANEL, 1, 4, 0, false, false, true},
+    {{1, 1}, {8, 4}, BLOCK_NONE, 2, 4, 0, false, true, false},
+    {{4, 4}, {6, 2}, BLOCK_NONE, 2, 1, 64, false, false, false},
+    {{4, 4}, {6, 3}, BLOCK_FULL, 1, 2, 32, false, false, true},
+    {{4, 4}, {1, 1}, BLOCK_NONE, 4, 1, 128, false, true, false},
+    {{1, 1}, {8, 8}, BLOCK_NONE, 1, 4, 32, true, false, false},
+    {{6, 3}, {4, 2}, BLOCK_FULL, 4, 1, 256, false, false, false},
 };
 enum { N_RECIPES = sizeof recipes / sizeof *recipes };
 
@@ -195,6 +196,7 @@ static void seed_plain(const chain *c, const recipe *r, int shape, ctune_point *
     set(point, c->slots.lanes, nearest(c->lanes, c->n_lanes, r->plain_vectors * per_vector));
     set(point, c->slots.u[0], i_u);
     set(point, c->slots.unroll[0], nearest(unroll_sizes, N_UNROLL, r->plain_unroll));
+    set(point, c->slots.stream, r->plain_stream);
     if (v >= 0) { /* the vector dim innermost, the others as they are */
         uint8_t wanted[MAX_BAND];
         int n = 0;
@@ -211,15 +213,6 @@ static void seed_plain(const chain *c, const recipe *r, int shape, ctune_point *
     }
 }
 
-static int find_shape(const chain *c, chain_shape shape) {
-    for (int k = 0; k < c->n_shapes; k++) {
-        if (c->shape[k] == shape) {
-            return k;
-        }
-    }
-    return -1;
-}
-
 static void seed_form(const ctune_space *space, int form, const recipe *r, bool is_parallel,
                       ctune_point *point) {
     memset(point, 0, sizeof *point);
@@ -231,11 +224,11 @@ static void seed_form(const ctune_space *space, int form, const recipe *r, bool 
         if (c->m == 0 || r == NULL) {
             continue;
         }
-        int shape = find_shape(c, SHAPE_REGISTER);
+        int shape = chain_find_shape(c, SHAPE_REGISTER);
         if (shape > 0 && !r->is_plain) {
             seed_register(space, c, r, shape, point);
-        } else if (find_shape(c, SHAPE_PLAIN) > 0) {
-            seed_plain(c, r, find_shape(c, SHAPE_PLAIN), point);
+        } else if (chain_find_shape(c, SHAPE_PLAIN) > 0) {
+            seed_plain(c, r, chain_find_shape(c, SHAPE_PLAIN), point);
         }
     }
     ctune_space_normalise(space, point);
@@ -253,6 +246,55 @@ static int add_seed(const ctune_point *point, ctune_point *out, int n, int max) 
     return n;
 }
 
+/* Wavefronts wherever there are some, in tiles of about `size`. */
+static bool seed_waves(const ctune_space *space, int form, int size, ctune_point *point) {
+    const form_space *fs = space->form[form];
+    bool has_wave = false;
+    for (int k = 0; k < fs->n_chains; k++) {
+        const chain *c = fs->chain[k];
+        if (c->wave.skew > 0) {
+            has_wave = true;
+            set(point, c->slots.shape, chain_find_shape(c, SHAPE_WAVE));
+            set(point, c->slots.wave, size == 0 ? 0 : nearest(c->wave.size, c->wave.n_sizes, size));
+        }
+    }
+    return has_wave;
+}
+
+static int add_wave_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
+    static const int sizes[] = {32, 0, 128};
+    for (int i = 0; i < 3; i++) {
+        ctune_point point;
+        seed_form(space, form, NULL, false, &point);
+        if (seed_waves(space, form, sizes[i], &point)) {
+            ctune_space_normalise(space, &point);
+            n = add_seed(&point, out, n, max);
+        }
+    }
+    return n;
+}
+
+/* Time tiles around the source's loops, wavefronts where there are some, and around vector loops.
+ */
+static int add_band_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
+    const form_space *fs = space->form[form];
+    for (int k = 0; k < fs->n_bands; k++) {
+        for (int i = 0; i < band_n_seeds(&fs->band[k]); i++) {
+            for (int r = 0; r < 2; r++) {
+                ctune_point point;
+                seed_form(space, form, r == 0 ? NULL : &recipes[0], false, &point);
+                if (r == 0) {
+                    (void)seed_waves(space, form, 0, &point);
+                }
+                band_seed(space, form, &fs->band[k], i, &point);
+                ctune_space_normalise(space, &point);
+                n = add_seed(&point, out, n, max);
+            }
+        }
+    }
+    return n;
+}
+
 int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
     bool has_parallel = space->target->openmp && !space->program->region->serial;
     int n = 0;
@@ -266,6 +308,10 @@ int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
                 seed_form(space, f, row, false, &point);
                 n = add_seed(&point, out, n, max);
             }
+        }
+        for (int f = 0; f < space->n_forms && r == 0; f++) {
+            n = add_wave_seeds(space, f, out, n, max);
+            n = add_band_seeds(space, f, out, n, max - (max - n) / 2); /* half of what is left */
         }
     }
     return n;
