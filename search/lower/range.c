@@ -484,6 +484,16 @@ ctune_lnode *lower_param_guard(lowerer *w, int stmt, int dim, ctune_lnode *into)
     return guard;
 }
 
+bool lower_shares_loops(const lowerer *w, int node) {
+    int stmts[CTUNE_MAX_STMTS];
+    for (int up = node; up > 0; up = w->nest->node[up].parent) {
+        if (lower_stmts_under(w, up, stmts) > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* upper - lower of two rows, as a form that is >= 0 where both leave a value. */
 static const ctune_aff *row_gap(lowerer *w, const ctune_bound_row *lo, const ctune_bound_row *hi) {
     return ctune_aff_sub(w->arena, ctune_aff_scale(w->arena, lower_row_aff(w, hi->aff), lo->den),

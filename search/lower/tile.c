@@ -279,18 +279,6 @@ bool lower_has_plain_domain(const lowerer *w, int stmt) {
     return w->region->stages[s->stage].guard == NULL;
 }
 
-/* Do others stand in a loop around the tile? Then the loops' bounds, which fit all of them, do not
- * say that this one's reduction has an iteration, without which the target must not be touched. */
-static bool shares_loops(const lowerer *w, int node) {
-    int stmts[CTUNE_MAX_STMTS];
-    for (int up = node; up > 0; up = w->nest->node[up].parent) {
-        if (lower_stmts_under(w, up, stmts) > 1) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The same where bounds that are loads count when the loops over their axes are open. */
 static bool has_bounded_domain(const lowerer *w, int stmt) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
@@ -349,7 +337,7 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
         int dim = tile.n_tile > 0 ? s->dims[b.tile[0].pos] : b.inner_dim[0];
         into = lower_param_guard(w, stmt, dim, into);
     }
-    if (tile.n_inner > 0 && shares_loops(w, node)) {
+    if (tile.n_inner > 0 && lower_shares_loops(w, node)) {
         into = lower_exists_guard(w, stmt, b.inner_dim[tile.n_inner - 1], into);
     }
     ctune_lnode *full = guard->n_conds > 0 ? guard : into;
