@@ -206,6 +206,12 @@ bool lower_limit_is_var(const lower_limit *limit, int var);
 /* IF over what the parameters alone must satisfy for stmt to run at all; `into` itself when there
  * is nothing. */
 ctune_lnode *lower_param_guard(lowerer *w, int stmt, int dim, ctune_lnode *into);
+/* Do several statements stand in a loop around the node, itself included? Then the loops' bounds,
+ * which fit all of them, do not say that one of them has an instance inside, without which nothing
+ * of it may be touched. */
+bool lower_shares_loops(const lowerer *w, int node);
+/* IF over what the open loops must satisfy for stmt to run at all, its loop over dim included. */
+ctune_lnode *lower_exists_guard(lowerer *w, int stmt, int dim, ctune_lnode *into);
 /* FOR over [lo, hi] (inclusive), appended to into. */
 ctune_lnode *lower_for(lowerer *w, int var, const lower_limit *lo, const lower_limit *hi,
                        int64_t step, ctune_lann ann, ctune_lnode *into);

@@ -64,17 +64,19 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
 /* Blocks of one and two register tiles' width, and deeper. */
 static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
     static const int factors[] = {16, 32, 64};
-    int variant = -1;
-    ctune_status status = CTUNE_OK;
-    for (size_t k = 0; k < sizeof factors / sizeof *factors && status == CTUNE_OK; k++) {
+    ctune_text blocked;
+    ctune_text_init(&blocked);
+    ctune_status status = blocks_propose(ctx, space, &blocked);
+    for (size_t k = 0; k < sizeof factors / sizeof *factors && blocked.len > 0; k++) {
         ctune_text prefix;
         ctune_text_init(&prefix);
-        status = blocks_propose(ctx, space, factors[k], &variant, &prefix);
-        if (status == CTUNE_OK && prefix.len > 0) {
+        blocks_fill(ctune_text_get(&blocked), factors[k], &prefix);
+        if (status == CTUNE_OK) {
             status = add_form(ctx, space, ctune_text_get(&prefix));
         }
         ctune_text_clear(&prefix);
     }
+    ctune_text_clear(&blocked);
     return status;
 }
 
