@@ -33,15 +33,17 @@ static bool is_known_form(const ctune_space *space, const ctune_form *form) {
 }
 
 /* A structure that cannot be had is no error: the space goes without it. */
-static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix) {
+static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const ctune_schedule *prefix) {
     const ctune_form *form = NULL;
     form_space *fs = calloc(1, sizeof *fs);
     ctune_status status = CTUNE_ENOMEM;
     if (fs == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    ctune_schedule_append_text(&fs->prefix, prefix);
-    if (!fs->prefix.failed) {
+    for (int k = 0; k < prefix->n; k++) {
+        ctune_schedule_append(&fs->prefix, &prefix->prim[k]);
+    }
+    if (!fs->prefix.failed && !prefix->failed) {
         status = ctune_program_form(ctx, space->program, &fs->prefix, &form);
     }
     bool is_wanted =
@@ -60,6 +62,28 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     return status;
 }
 
+static ctune_status add_form_text(ctune_ctx *ctx, ctune_space *space, const char *text) {
+    ctune_schedule prefix;
+    ctune_schedule_init(&prefix);
+    ctune_schedule_append_text(&prefix, text);
+    ctune_status status = add_form(ctx, space, &prefix);
+    ctune_schedule_clear(&prefix);
+    return status;
+}
+
+static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
+    ctune_schedule prefix;
+    ctune_schedule_init(&prefix);
+    ctune_status status = space->n_forms == 0
+                              ? CTUNE_OK
+                              : pieces_propose(ctx, space->program, space->form[0]->form, &prefix);
+    if (status == CTUNE_OK && prefix.n > 0) {
+        status = add_form(ctx, space, &prefix);
+    }
+    ctune_schedule_clear(&prefix);
+    return status;
+}
+
 ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ctune_target *target,
                                 ctune_space **out) {
     static const char *const prefixes[] = {"", "distribute", "polyhedral smart", "polyhedral max",
@@ -73,7 +97,10 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     space->target = target;
     space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
-        status = add_form(ctx, space, prefixes[k]);
+        status = add_form_text(ctx, space, prefixes[k]);
+    }
+    if (status == CTUNE_OK) {
+        status = add_pieces(ctx, space);
     }
     if (status == CTUNE_OK && space->n_forms == 0) {
         status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");
@@ -360,14 +387,24 @@ static void print_band(const form_space *fs, const band *b, ctune_text *out) {
     ctune_text_append(out, "\n");
 }
 
+/* Its primitives on one line. */
+static void print_prefix(int form, const char *prefix, ctune_text *out) {
+    ctune_text_printf(out, "form %d: %s", form, *prefix == '\0' ? "source" : "");
+    while (*prefix != '\0') {
+        size_t n = strcspn(prefix, "\n");
+        ctune_text_printf(out, "%.*s%s", (int)n, prefix,
+                          prefix[n] != '\0' && prefix[n + 1] != '\0' ? "; " : "");
+        prefix += n + (prefix[n] != '\0');
+    }
+    ctune_text_append(out, "\n");
+}
+
 void ctune_space_print(const ctune_space *space, ctune_text *out) {
     ctune_text_printf(out, "space of %.3g points, %d forms, %d decisions\n",
                       ctune_space_size(space), space->n_forms, space->n_decisions);
     for (int f = 0; f < space->n_forms; f++) {
         const form_space *fs = space->form[f];
-        const char *prefix = fs->form->prefix;
-        ctune_text_printf(out, "form %d: %.*s\n", f, (int)strcspn(prefix, "\n"),
-                          *prefix != '\0' ? prefix : "source");
+        print_prefix(f, fs->form->prefix, out);
         for (int k = 0; k < fs->n_chains; k++) {
             print_chain(fs, fs->chain[k], out);
         }
