@@ -73,6 +73,12 @@ typedef struct ctune_depvecs {
 CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree,
                                              bool *legal, ctune_depvecs *out);
 
+/* The least number of loops around the statement, outermost first, such that while these stand
+ * still and the part of the body that holds the statement runs, nothing writes an element that the
+ * access touches. More than the statement has: not known. */
+int ctune_deps_stable(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree, int stmt,
+                      const ctune_access *access);
+
 /* Part of what a loop adds up: coef * (the form's value, or the number of its tile of `step`
  * values). */
 typedef struct ctune_deps_level_term {
@@ -109,6 +115,24 @@ CTUNE_MUST_USE ctune_status ctune_deps_check_levels(ctune_ctx *ctx, ctune_deps *
 CTUNE_MUST_USE ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps,
                                                     const ctune_tree *tree, int dim,
                                                     const ctune_aff *cond, ctune_tree **out);
+
+/* A loop over the tiles of a sum of loops, outside loop `at`: its value x is the tile's number,
+ * factor * x <= sum < factor * (x + 1). Statements in no loop of the sum count with `at`. */
+typedef struct ctune_block {
+    const char *name; /* not taken */
+    int at;           /* dim */
+    int64_t factor;   /* >= 2 */
+    int n;
+    int dim[CTUNE_MAX_DEPTH];
+    int64_t coef[CTUNE_MAX_DEPTH];
+} ctune_block;
+CTUNE_MUST_USE ctune_status ctune_tree_block(ctune_ctx *ctx, ctune_deps *deps,
+                                             const ctune_tree *tree, const ctune_block *block,
+                                             ctune_tree **out);
+/* Loop `dim` innermost around each of its statements, under a name of its own around the second
+ * and further ones. */
+CTUNE_MUST_USE ctune_status ctune_tree_sink(ctune_ctx *ctx, ctune_deps *deps,
+                                            const ctune_tree *tree, int dim, ctune_tree **out);
 
 /* ---- structural primitives: tree -> new tree (owner: caller). EREFUSED with words when not legal
  * or not applicable. - */

@@ -9,6 +9,8 @@
  */
 #include "search/deps/deps_private.h"
 
+#include "search/bound/bound.h"
+
 #include <isl/ilp.h>
 #include <isl/local_space.h>
 #include <isl/val.h>
@@ -121,8 +123,7 @@ void ctune_deps_measure(const ctune_deps *deps, ctune_veclist *list) {
         ctune_depvec *vec = &list->vec[list->leaf[i].vec];
         vec->has_distance = vec->has_distance && widen(vec, &list->leaf[i]);
     }
-    isl_ctx_set_max_operations(deps->isl, 0);
-    isl_ctx_reset_error(deps->isl);
+    ctune_bound_end(deps->isl);
 }
 
 /* Place of the statement's dim in a line, -1 when it is in none. */

@@ -351,7 +351,8 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
 }
 
 bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size) {
-    return check_reductions(nest, why, why_size) && check_vecs(nest, why, why_size) &&
+    return ctune_nest_check_loads(nest, why, why_size) &&
+           check_reductions(nest, why, why_size) && check_vecs(nest, why, why_size) &&
            ctune_nest_check_placed(nest, why, why_size) &&
            ctune_nest_check_caches(nest, why, why_size);
 }
@@ -417,7 +418,8 @@ ctune_status ctune_nest_check_exact(ctune_ctx *ctx, ctune_deps *deps, const ctun
     char why[200];
     exact e = {.nest = nest};
     find_stmts(nest, e.node_of_stmt);
-    *legal = check_reductions(nest, why, sizeof why) &&
+    *legal = ctune_nest_check_loads(nest, why, sizeof why) &&
+             check_reductions(nest, why, sizeof why) &&
              ctune_nest_check_placed(nest, why, sizeof why) &&
              ctune_nest_check_caches(nest, why, sizeof why);
     if (!*legal) {

@@ -30,6 +30,9 @@ const char *ctune_nest_wave(ctune_nest *nest, const ctune_sum *sum, const char *
 /* Move stmt with its loops to the head of the body of loop `at`. */
 const char *ctune_nest_compute(ctune_nest *nest, int stmt, int at);
 
+/* The stores of stmt go past the caches, where they are whole vectors. */
+const char *ctune_nest_stream(ctune_nest *nest, int stmt);
+
 /* The sum of a loop, NULL when it is a level of its dim. */
 static inline const ctune_sum *ctune_nest_sum(const ctune_nest *nest, int node) {
     return nest->node[node].sum < 0 ? NULL : &nest->sum[nest->node[node].sum];
@@ -52,6 +55,11 @@ int64_t ctune_nest_trip(const ctune_nest *nest, int node);
  * are not. */
 int64_t ctune_tree_const_extent(const ctune_tree *tree, int dim);
 
+/* Do the loops whose bounds are loads stand inside of those over the loads' axes (check_load.c)? */
+bool ctune_nest_check_loads(const ctune_nest *nest, char *why, size_t why_size);
+/* Does nothing write what a read of the statement touches while, in one iteration of loop `at` (0:
+ * the whole nest), the part of its body that holds the statement runs? */
+bool ctune_nest_is_stable(const ctune_nest *nest, int stmt, int read, int at);
 /* Legality of the caches (check.c calls it). */
 bool ctune_nest_check_caches(const ctune_nest *nest, char *why, size_t why_size);
 

@@ -175,7 +175,7 @@ static void make_parallel(builder *b) {
 
 static void cache(builder *b, ctune_prim_kind kind, int read, int at) {
     const ctune_tree *tree = b->nest->form->tree;
-    const char *stage = b->nest->region->stages[tree->stmts[b->c->stmt].stage].name;
+    const char *stage = ctune_stmt_name(b->nest->region, tree, b->c->stmt);
     bool is_pack = kind == CTUNE_PRIM_CACHE_READ;
     ctune_cache_kind cache_kind = is_pack ? CTUNE_CACHE_PACK : CTUNE_CACHE_REGISTER;
     if (ctune_nest_cache(b->nest, cache_kind, b->c->stmt, read, at) != NULL) {
@@ -201,8 +201,7 @@ static int block_loop(const builder *b, const pack_read *pack) {
             return b->order[k];
         }
     }
-    int around = b->nest->node[b->order[0]].parent;
-    return pack->whole_ok ? around : b->n_cache > 0 ? b->order[0] : -1;
+    return pack->whole_at >= 0 ? pack->whole_at : b->n_cache > 0 ? b->order[0] : -1;
 }
 
 /* Innermost space mid loop that moves the tensor and has another one inside, which uses the panel
@@ -231,6 +230,12 @@ static void add_caches(builder *b) {
     }
 }
 
+static void stream(builder *b) {
+    const char *stage = ctune_stmt_name(b->nest->region, b->nest->form->tree, b->c->stmt);
+    b->ok = ctune_nest_stream(b->nest, b->c->stmt) == NULL;
+    record(b, CTUNE_PRIM_STREAM, 0, 1, (const char *const[]){stage});
+}
+
 bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule *schedule) {
     builder b = {.c = c, .p = p, .nest = nest, .schedule = schedule, .ok = true};
     if (p->shape == SHAPE_SOURCE) {
@@ -254,6 +259,9 @@ bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule 
             add_caches(&b);
         }
         annotate_registers(&b);
+        if (b.ok && p->is_streamed) {
+            stream(&b);
+        }
     }
     if (b.ok && p->par > 0) {
         make_parallel(&b);

@@ -327,6 +327,40 @@ static bool is_same_access(const ctune_access *a, const ctune_access *b) {
     return true;
 }
 
+/* Does what the access touches differ between iterations of the loop? A loop over blocks moves what
+ * its constraints tie to it. */
+static bool moves_access(const ctune_nest *nest, int i_stmt, const ctune_access *access, int dim) {
+    const ctune_stmt *stmt = &nest->form->tree->stmts[i_stmt];
+    for (int d = 0; d < stmt->n_dims; d++) {
+        bool is_tied = stmt->dims[d] == dim, is_used = false;
+        for (int c = 0; c < stmt->n_cons && !is_tied; c++) {
+            is_tied = ctune_aff_coef(stmt->cons[c], CTUNE_TERM_AXIS, dim) != 0 &&
+                      ctune_aff_coef(stmt->cons[c], CTUNE_TERM_AXIS, stmt->dims[d]) != 0;
+        }
+        for (int i = 0; i < access->n_idx && is_tied && !is_used; i++) {
+            is_used = ctune_stmt_moves(nest->region, stmt, access->idx[i], stmt->dims[d]);
+        }
+        if (is_tied && is_used) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where around the band a read may be packed: at the loop outside of those that do not move it. */
+static int whole_at(const ctune_nest *nest, const chain *c, int read) {
+    int at = nest->node[c->node[0]].parent;
+    if (!ctune_nest_is_stable(nest, c->stmt, read, at)) {
+        return -1;
+    }
+    const ctune_access *access = &stage_of(nest, c->stmt)->reads[read]->access;
+    while (at > 0 && !moves_access(nest, c->stmt, access, nest->node[at].dim) &&
+           ctune_nest_is_stable(nest, c->stmt, read, nest->node[at].parent)) {
+        at = nest->node[at].parent;
+    }
+    return at;
+}
+
 static void choose_packs(const ctune_nest *nest, chain *c) {
     const ctune_stage *stage = stage_of(nest, c->stmt);
     uint32_t all = (1u << c->m) - 1;
@@ -337,12 +371,12 @@ static void choose_packs(const ctune_nest *nest, chain *c) {
         for (int k = 0; k < r; k++) {
             is_known = is_known || is_same_access(&stage->reads[k]->access, access);
         }
+        int at = whole_at(nest, c, r);
         if (dims == 0 || dims == all || is_known ||
-            is_written_under(nest, access->tensor, c->node[0])) {
+            (at < 0 && is_written_under(nest, access->tensor, c->node[0]))) {
             continue;
         }
-        bool whole_ok = !is_written_under(nest, access->tensor, nest->node[c->node[0]].parent);
-        c->pack[c->n_packs++] = (pack_read){r, dims, whole_ok};
+        c->pack[c->n_packs++] = (pack_read){r, dims, at};
     }
 }
 
@@ -440,4 +474,7 @@ void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
         c->shape[c->n_shapes++] = SHAPE_WAVE;
     }
     choose_unrolled_dims(nest, c);
+    ctune_nest trial = *nest;
+    c->may_stream = c->n_stmts == 1 && ctune_nest_stream(&trial, c->stmt) == NULL &&
+                    c->work * c->elem_bytes > (double)space->target->cache_bytes[1] / 2;
 }

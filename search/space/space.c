@@ -1,9 +1,10 @@
 /*
  * The space: its forms, and the public operations on points.
  *
- * In: a program (region with dependences). The forms are the source's structure, its distribution
- * and what isl's scheduler proposes; structures that are not legal or that equal an earlier one are
- * dropped. Everything after creation is plain array work without isl.
+ * In: a program (region with dependences). The forms are the source's structure, its distribution,
+ * what isl's scheduler proposes, and blocks of nests with ordered reductions (blocks.c); structures
+ * that are not legal or that equal an earlier one are dropped. Everything after creation is plain
+ * array work without isl.
  */
 #include "search/space/space_private.h"
 
@@ -33,17 +34,15 @@ static bool is_known_form(const ctune_space *space, const ctune_form *form) {
 }
 
 /* A structure that cannot be had is no error: the space goes without it. */
-static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const ctune_schedule *prefix) {
+static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix) {
     const ctune_form *form = NULL;
     form_space *fs = calloc(1, sizeof *fs);
-    ctune_status status = CTUNE_ENOMEM;
+    ctune_status status;
     if (fs == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    for (int k = 0; k < prefix->n; k++) {
-        ctune_schedule_append(&fs->prefix, &prefix->prim[k]);
-    }
-    if (!fs->prefix.failed && !prefix->failed) {
+    status = ctune_schedule_parse(ctx, prefix, &fs->prefix);
+    if (status == CTUNE_OK) {
         status = ctune_program_form(ctx, space->program, &fs->prefix, &form);
     }
     bool is_wanted =
@@ -62,25 +61,38 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const ctune_sch
     return status;
 }
 
-static ctune_status add_form_text(ctune_ctx *ctx, ctune_space *space, const char *text) {
+static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
     ctune_schedule prefix;
+    ctune_text text;
     ctune_schedule_init(&prefix);
-    ctune_schedule_append_text(&prefix, text);
-    ctune_status status = add_form(ctx, space, &prefix);
+    ctune_text_init(&text);
+    ctune_status status = space->n_forms == 0
+                              ? CTUNE_OK
+                              : pieces_propose(ctx, space->program, space->form[0]->form, &prefix);
+    ctune_schedule_print(&prefix, &text);
+    if (status == CTUNE_OK && prefix.n > 0) {
+        status = text.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                             : add_form(ctx, space, ctune_text_get(&text));
+    }
+    ctune_text_clear(&text);
     ctune_schedule_clear(&prefix);
     return status;
 }
 
-static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
-    ctune_schedule prefix;
-    ctune_schedule_init(&prefix);
-    ctune_status status = space->n_forms == 0
-                              ? CTUNE_OK
-                              : pieces_propose(ctx, space->program, space->form[0]->form, &prefix);
-    if (status == CTUNE_OK && prefix.n > 0) {
-        status = add_form(ctx, space, &prefix);
+/* Blocks of one and two register tiles' width, and deeper. */
+static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
+    static const int factors[] = {16, 32, 64};
+    int variant = -1;
+    ctune_status status = CTUNE_OK;
+    for (size_t k = 0; k < sizeof factors / sizeof *factors && status == CTUNE_OK; k++) {
+        ctune_text prefix;
+        ctune_text_init(&prefix);
+        status = blocks_propose(ctx, space, factors[k], &variant, &prefix);
+        if (status == CTUNE_OK && prefix.len > 0) {
+            status = add_form(ctx, space, ctune_text_get(&prefix));
+        }
+        ctune_text_clear(&prefix);
     }
-    ctune_schedule_clear(&prefix);
     return status;
 }
 
@@ -97,10 +109,13 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     space->target = target;
     space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
-        status = add_form_text(ctx, space, prefixes[k]);
+        status = add_form(ctx, space, prefixes[k]);
     }
     if (status == CTUNE_OK) {
         status = add_pieces(ctx, space);
+    }
+    if (status == CTUNE_OK) {
+        status = add_blocked_forms(ctx, space);
     }
     if (status == CTUNE_OK && space->n_forms == 0) {
         status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");
@@ -325,6 +340,10 @@ ctune_status ctune_space_schedule(ctune_ctx *ctx, const ctune_space *space,
     return CTUNE_OK;
 }
 
+bool ctune_space_rounds(const ctune_space *space) {
+    return space->program->round_products;
+}
+
 ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space,
                                         const ctune_point *point, ctune_text *out) {
     ctune_schedule schedule;
@@ -343,8 +362,8 @@ ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space
 
 static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     const ctune_tree *tree = fs->form->tree;
-    ctune_text_printf(out, "    chain %s work %.3g:",
-                      fs->base.region->stages[tree->stmts[c->stmt].stage].name, c->work);
+    ctune_text_printf(
+        out, "    chain %s work %.3g:", ctune_stmt_name(fs->base.region, tree, c->stmt), c->work);
     for (int k = 0; k < c->n_outer; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
     }

@@ -20,7 +20,7 @@ enum {
     MAX_PACKS = 6,
     MAX_PERMS = 72,
     N_PAR_CHOICES = 4, /* none, or the first, second, third loop that may be parallel */
-    MAX_SPACE_FORMS = 8,
+    MAX_SPACE_FORMS = 12,
     MAX_CHAINS = 24, /* per form */
     MAX_BANDS = 4,   /* per form */
     MAX_BAND_TILES = 4,
@@ -46,13 +46,13 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
     int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], cache[MAX_BAND], pack[MAX_PACKS],
-        wave;
+        stream, wave;
 } chain_slots;
 
 typedef struct pack_read {
     int read;      /* read_id */
     uint32_t dims; /* bit d: depends on band dim d */
-    bool whole_ok; /* may be packed outside the band */
+    int whole_at;  /* node around the band where it may be packed, -1: none */
 } pack_read;
 
 /* Wavefronts of the two innermost loops where neither may be parallel: skew * outer + inner. */
@@ -94,6 +94,7 @@ typedef struct chain {
     int cache[MAX_BAND][MAX_CACHE_SIZES]; /* tile sizes, [0] = 0 = none */
     int n_packs;
     pack_read pack[MAX_PACKS];
+    bool may_stream; /* its stores may go past the caches, and are more than these hold */
     wave_choice wave;
     int elem_bytes; /* of the target */
     int vector_bytes, n_vector_regs;
@@ -155,6 +156,11 @@ struct ctune_space {
 extern const int unroll_sizes[], unroll2_sizes[]; /* factors of the first and second unrolled dim */
 enum { N_UNROLL = 9, N_UNROLL2 = 3 };
 
+/* blocks.c: structural primitives of a form with blocks of `factor`, appended to out, which stays
+ * empty when there is none. *variant: -1 at the first call, which chooses one; then the same, or -2
+ * when no variant is worth having. */
+CTUNE_MUST_USE ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, int factor,
+                                           int *variant, ctune_text *out);
 /* chain.c: chains of a form with everything but slots. */
 CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space, int form);
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
@@ -177,6 +183,7 @@ typedef struct plan {
     int reg[MAX_BAND];   /* register tile, 1 = none */
     int cache[MAX_BAND]; /* cache tile, 0 = none */
     pack_choice pack[MAX_PACKS];
+    bool is_streamed;
     int wave; /* tile of its outer loop, 0 = none */
 } plan;
 

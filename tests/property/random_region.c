@@ -538,6 +538,9 @@ static ctune_status make_once(ctune_ctx *ctx, ctune_rng *rng, bool *is_whole, ct
 
 ctune_status random_region_make(ctune_ctx *ctx, ctune_rng *rng, ctune_region **out) {
     bool is_whole = false;
+    if (ctune_rng_below(rng, 12) == 0) {
+        return random_factor_make(ctx, rng, out);
+    }
     ctune_status status = make_once(ctx, rng, &is_whole, out);
     while (status == CTUNE_OK && !is_whole) {
         ctune_region_destroy(*out);
