@@ -204,6 +204,10 @@ typedef struct active_list {
     active item[MAX_ACTIVE];
 } active_list;
 
+/* pieces.c: the primitives that cut a loop where it carries something; appended to out, nothing
+ * when there is no such loop. */
+CTUNE_MUST_USE ctune_status pieces_propose(ctune_ctx *ctx, ctune_program *program,
+                                           const ctune_form *source, ctune_schedule *out);
 /* band.c: the bands of a form whose chains are known. */
 void bands_find(form_space *fs);
 /* Applies the plan to the nest; appends the primitives when schedule is not NULL. */
