@@ -173,6 +173,7 @@ void action::run(CompilerInstance &compiler, const std::string &file) {
     options.mode = own->args.mode;
     options.lock_path = own->args.lock;
     options.report_path = own->args.report;
+    options.nearest_target = own->args.is_nearest;
     static const char self = 0;
     ctune_job_result result;
     ctune_job_run(&options, &self, ctune::check_text, &compiler, &result);

@@ -36,3 +36,41 @@ for kind in $kinds; do
     done
 done
 rm ctune.lock
+
+# ---- the nearest target's entry: another CPU of the same instruction set ----
+make_gemm near.c 'sizes(n=40)'
+for kind in $kinds; do
+    expect 0 "$CTUNE" tune near.c --trials 3 --rounds 3 -q -- $kind -O2 -march=x86-64-v3
+    grep -q '^  *schedule$' ctune.lock || { # no candidate was faster: any schedule will do
+        sed -i 's/^  schedule original/  schedule\n    split i 8 -> i0 i1/' ctune.lock
+    }
+    expect 0 "$CTUNE" apply near.c -o exact.c -- $kind -O2 -march=x86-64-v3
+    for march in haswell x86-64-v4; do
+        expect 0 "$CTUNE" apply near.c -- $kind -O2 -march=$march
+        has_not "$work/stdout" ctune:begin
+        expect 0 "$CTUNE" apply --nearest near.c -o nearest.c -- $kind -O2 -march=$march
+        has nearest.c ctune:begin
+        expect 0 $kind -w -O2 -march=$march "$(plugin $kind)" -fplugin-arg-ctune-target=nearest \
+            -fplugin-arg-ctune-report=remarks -c near.c -o nearest.o
+        err_has 'near.c:7.*another target ('
+        $kind -w -O2 -march=$march -c nearest.c -o applied.o
+        same_code nearest.o applied.o "$kind $march"
+    done
+    for march in x86-64-v2 x86-64; do # not for a machine that lacks the instructions
+        expect 0 "$CTUNE" apply --nearest near.c -- $kind -O2 -march=$march
+        has_not "$work/stdout" ctune:begin
+        err_has lock-other-target
+    done
+    expect 0 "$CTUNE" apply --nearest near.c -- $kind -O2 -march=x86-64-v2 -ffp-contract=off
+    has_not "$work/stdout" ctune:begin
+    expect 0 "$CTUNE" cc --nearest --report remarks $kind -w -O2 -march=haswell -c near.c -o wrapped.o
+    err_has 'another target ('
+    if grep -q avx2 /proc/cpuinfo; then
+        expect 0 "$CTUNE" check --nearest near.c -- $kind -O2 -march=haswell
+        out_has 'near.c:7: gemm .n=40.: fresh, results identical'
+    fi
+    rm ctune.lock
+    rm -rf .ctune
+done
+expect 1 "$CTUNE" cc --report remarks clang-19 -w -fplugin-arg-ctune-target=best -c near.c -o wrapped.o
+err_has 'target=exact|nearest'
