@@ -268,15 +268,16 @@ static ctune_status record(ctune_ctx *ctx, ctune_transform *t, int i_region,
 static void report_obstacle(ctune_ctx *ctx, ctune_transform *t, const ctune_region *region,
                             ctune_transform_region *out) {
     static const struct {
+        ctune_severity severity;
         const char *code, *words, *hint;
     } rows[] = {
-#define X(id, code, words, hint) {code, words, hint},
+#define X(id, severity, code, words, hint) {severity, code, words, hint},
         CTUNE_OBSTACLE_TABLE(X)
 #undef X
     };
     out->fate = CTUNE_FATE_REFUSED;
     t->worst = t->worst > CTUNE_EREFUSED ? t->worst : CTUNE_EREFUSED;
-    say(ctx, t, region, CTUNE_WARNING, rows[t->obstacle].code, rows[t->obstacle].words,
+    say(ctx, t, region, rows[t->obstacle].severity, rows[t->obstacle].code, rows[t->obstacle].words,
         rows[t->obstacle].hint);
 }
 
