@@ -411,6 +411,11 @@ static bool check_direction(ctune_build *b, header *h) {
     bool ends = false;
     for (int i = 0; i < h->conds.n; i++) {
         int64_t coef = ctune_aff_coef(h->conds.at[i], CTUNE_TERM_AXIS, h->axis);
+        if (div_uses_axis(b, h->conds.at[i], h->axis) && ctune_load_in(b, h->conds.at[i])) {
+            return ctune_build_refuse(b, CTUNE_REFUSE_BOUND_READS_ARRAY, h->cond,
+                                      "'%s' reads an array at the counter",
+                                      ctune_build_text(b, h->cond));
+        }
         if (div_uses_axis(b, h->conds.at[i], h->axis)) {
             return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
                                       "'%s' divides the counter", ctune_build_text(b, h->cond));

@@ -321,8 +321,7 @@ static int remaining_conds(lowerer *w, const lower_env *env, const ctune_aff **c
         bool params_only = !ctune_aff_has_kind(s->cons[i], CTUNE_TERM_AXIS);
         bool is_bound = ctune_bounds_is_plain(w->region, s->cons[i]) ||
                         ctune_bounds_is_opaque(w->region, s->cons[i]);
-        if (!is_bound || (params_only && !is_constant) ||
-            (is_constant && s->cons[i]->c0 < 0)) {
+        if (!is_bound || (params_only && !is_constant) || (is_constant && s->cons[i]->c0 < 0)) {
             conds[n++] = lower_env_aff(w, env, s->cons[i]);
         }
     }

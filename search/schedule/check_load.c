@@ -81,7 +81,8 @@ static bool check_moved(const path *p, int bounded, char *why, size_t why_size) 
     return true;
 }
 
-/* Loops of different loops of the source that were fused read bounds that only one of them reads. */
+/* Loops of different loops of the source that were fused read bounds that only one of them reads.
+ */
 static bool check_fused(const path *p, int bounded, char *why, size_t why_size) {
     const ctune_nest *nest = p->nest;
     int mine = axis_of_dim(nest->region, p->stmt, bounded);
@@ -90,8 +91,9 @@ static bool check_fused(const path *p, int bounded, char *why, size_t why_size) 
         for (int d = 0; d < other->n_dims; d++) {
             if (other->dims[d] == bounded &&
                 (mine < 0 || axis_of_dim(nest->region, other, bounded) != mine)) {
-                return say_no(why, why_size,
-                              "loops whose bounds are read from an array are not fused with others");
+                return say_no(
+                    why, why_size,
+                    "loops whose bounds are read from an array are not fused with others");
             }
         }
     }

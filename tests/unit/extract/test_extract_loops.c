@@ -121,7 +121,7 @@ static const extract_case refused[] = {
      F("for (int i = 0; i < n; i++) { a[i] = 1; n--; }"),
      {"[bound-changes]", "'n'"}},
     {"bound reads array",
-     F("for (int i = 0; i < n; i++) for (int j = 0; j < k[i]; j++) a[j] = 1;"),
+     F("for (int i = 0; i < n; i++) for (int j = 0; j < k[i]; j++) k[j] = 1;"),
      {"[bound-reads-array]", "'k[i]'"}},
     {"i times i",
      F("for (int i = 0; i < n; i++) for (int j = 0; j < i * i; j++) a[j] = 1;"),
