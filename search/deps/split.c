@@ -174,6 +174,11 @@ static bool simplify(const ctune_deps *deps, const ctune_tree *tree, int s) {
     if (is_empty(ctune_isl_stmt_domain(deps, tree, s))) {
         return false;
     }
+    for (int c = 0; c < n; c++) {
+        if (ctune_aff_has_load(deps->region, stmt->cons[c])) {
+            return true; /* bounds are read inside all of these: none is for others to imply */
+        }
+    }
     memcpy(cons, stmt->cons, (size_t)n * sizeof(const ctune_aff *));
     for (int c = n - 1; c >= 0; c--) {
         const ctune_aff *con = cons[c];
