@@ -248,6 +248,16 @@ static const extract_case handled[] = {
      "void f(n, a) int n; float *a; { TUNE; for (int i = 0; i < n; i++) a[i] = 1; }",
      {"S0: a[i]"},
      {"-std=gnu89"}},
+    {"rows behind pointers",
+     "void f(int n, int m, double **v) { TUNE; for (int i = 0; i < n; i++) for (int j = 0; j < m; "
+     "j++) "
+     "v[i][j] = 1; }",
+     {"[?][v_step_8]", "\"v[0][$L]\"", "assume v_step_8 - 1 >= 0", "ctune_row_step(v, 0L, "}},
+    {"rows behind pointers from the second on",
+     "struct g { int n; float **row; }; void f(struct g *s) { TUNE; for (int i = 1; i < s->n; i++) "
+     "for "
+     "(int j = 0; j < s->n; j++) s->row[i][j] = s->row[i][j] + 1; }",
+     {"\"s->row[1][$L]\"", "ctune_row_step(s->row, 1L, "}},
     {"gather", R("a[i] = b[k[i]];"), {"div @0 = k[i]", "S0: a[i] = b[@0]"}},
     {"gather with offset", R("a[i] = b[k[i] - 1];"), {"div @0 = k[i]", "b[@0 - 1]"}},
     {"gather by a local", R("int q = k[i]; a[i] = b[q] + b[q + 1];"), {"b[@0] + b[@0 + 1]"}},
@@ -299,7 +309,17 @@ static const extract_case refused[] = {
      "j < n; j++) *p++ = 1; } }",
      {"[moving-pointer]"}},
     {"pointers in an array",
-     "void f(int n, float **v) { TUNE; for (int i = 0; i < n; i++) v[i][0] = 1; }",
+     "void f(int n, const int *k, float **v) { TUNE; for (int i = 0; i < n; i++) v[k[i]][0] = 1; }",
+     {"[pointer-to-pointer]"}},
+    {"pointers in an array on a condition",
+     "void f(int n, const int *k, float **v) { TUNE; for (int i = 0; i < n; i++) for (int j = 0; j "
+     "< "
+     "n; j++) if (k[i]) v[i][j] = 1; }",
+     {"[pointer-to-pointer]"}},
+    {"pointers to bytes",
+     "void f(int n, unsigned char **v) { TUNE; for (int i = 0; i < n; i++) for (int j = 0; j < n; "
+     "j++) "
+     "v[i][j] = 1; }",
      {"[pointer-to-pointer]"}},
     {"cast", F("((int *)a)[i] = 1;"), {"[pointer-cast]"}},
     {"cast from void",
