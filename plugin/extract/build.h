@@ -135,6 +135,7 @@ typedef struct ctune_mtensor {
     bool is_local_array;  /* declared in the region */
     bool is_memory_param; /* stands for a parameter in memory, for the overlap guard only */
     size_t offset;        /* of the first use, for diagnostics */
+    CXCursor access;      /* the first use; null: none in the source */
     int n_scope;          /* temporary: loops that index it, before its own dimensions */
     int scope[CTUNE_MAX_DEPTH];
 } ctune_mtensor;

@@ -1,9 +1,10 @@
 /*
  * Macros: the tuned code holds the values that macros had when it was made.
  *
- * In: macros used in the region. Out: facts like `(N) == (1024)`, for those whose definition can
- * differ from one compile to the next: on the command line, in a header, under #if. The compiler
- * folds them; another -DN=... then runs the original loop.
+ * In: macros used in the region, and in the macros that it uses. Out: facts like `N == 1024` and
+ * `CTUNE_SAME(OP, "+")`, for those whose definition can differ from one compile to the next: on the
+ * command line, in a header, under #if. The compiler folds them; another -DN=... then runs the
+ * original loop. Types and constants that depend on macros elsewhere are the subject of types.c.
  *
  * A region where a word of the language itself is a macro is refused: tuned code is made of these
  * words, and would compile to something else without a message.
@@ -12,8 +13,8 @@
 
 enum { MAX_NESTING = 8 };
 
-/* Between #if and #endif? */
-static bool is_conditional(const ctune_source *s, size_t at) {
+bool ctune_place_is_conditional(const ctune_parsed *p, size_t at) {
+    const ctune_source *s = p->source;
     int depth = 0;
     for (int i = 0; i < s->n_directives && s->directives[i].begin < at; i++) {
         const char *name = s->directives[i].name;
@@ -23,15 +24,17 @@ static bool is_conditional(const ctune_source *s, size_t at) {
     return depth > 0;
 }
 
-static bool can_differ(ctune_parsed *p, CXCursor definition) {
+/* Headers are full of macros with parameters, which are the same in each compile or depend on
+ * others that are guarded: those are taken as they are. */
+static bool can_differ(ctune_parsed *p, CXCursor definition, bool is_function) {
     CXSourceLocation at = clang_getCursorLocation(definition);
     CXFile file = NULL;
     unsigned offset = 0;
     clang_getFileLocation(at, &file, NULL, NULL, &offset);
     if (file != NULL && clang_File_isEqual(file, p->file)) {
-        return is_conditional(p->source, offset);
+        return ctune_place_is_conditional(p, offset);
     }
-    return file == NULL || !clang_Location_isInSystemHeader(at);
+    return file == NULL || (!is_function && !clang_Location_isInSystemHeader(at));
 }
 
 static const char *token_text(ctune_parsed *p, CXToken token) {
@@ -62,42 +65,39 @@ static const ctune_expansion *find_definition(const ctune_parsed *p, const char 
 
 static bool guard_name(ctune_parsed *p, ctune_build *b, const char *name, int depth);
 
-/* The macro's body when it is arithmetic on numbers and other such macros; these are guarded, too.
- * NULL otherwise. */
-static const char *constant_body(ctune_parsed *p, ctune_build *b, CXCursor definition, int depth,
-                                 bool *ok) {
-    CXToken *tokens = NULL;
-    unsigned n = 0;
-    clang_tokenize(p->unit, clang_getCursorExtent(definition), &tokens, &n);
-    const char *body = n > 1 ? "" : NULL;
-    for (unsigned i = 1; i < n && body != NULL && *ok; i++) {
+/* The macro's body when it is arithmetic on numbers and other such macros, NULL otherwise. */
+static const char *constant_body(ctune_parsed *p, const CXToken *tokens, unsigned n) {
+    const char *body = "";
+    bool is_value = false; /* an operator alone is none */
+    for (unsigned i = 1; i < n && body != NULL; i++) {
         const char *text = token_text(p, tokens[i]);
-        bool is_name =
-            clang_getTokenKind(tokens[i]) == CXToken_Identifier && find_definition(p, text) != NULL;
         if (clang_getTokenKind(tokens[i]) == CXToken_Comment) {
             continue;
         }
-        if (is_name) {
-            *ok = guard_name(p, b, text, depth + 1);
-        }
+        bool is_name =
+            clang_getTokenKind(tokens[i]) == CXToken_Identifier && find_definition(p, text) != NULL;
+        is_value |= is_name || clang_getTokenKind(tokens[i]) == CXToken_Literal;
         body = is_name || is_arithmetic(text)
-                   ? ctune_arena_printf(p->arena, "%s%s%s", body, i > 1 ? " " : "", text)
+                   ? ctune_arena_printf(p->arena, "%s%s%s", body, *body != '\0' ? " " : "", text)
                    : NULL;
     }
-    if (tokens != NULL) {
-        clang_disposeTokens(p->unit, tokens, n);
-    }
-    return body;
+    return is_value ? body : NULL;
 }
 
-static bool add_guard(ctune_build *b, const char *name, const char *body) {
-    const char *text = ctune_arena_printf(b->arena, "%s == %s", name, body);
-    for (int i = 0; i < b->assumes.n && text != NULL; i++) {
+static bool has_text(const ctune_build *b, const char *text) {
+    for (int i = 0; i < b->assumes.n; i++) {
         if (b->assumes.at[i].c_text != NULL && strcmp(b->assumes.at[i].c_text, text) == 0) {
             return true;
         }
     }
-    ctune_assume *assume = text != NULL ? CTUNE_PUSH(b, b->assumes) : NULL;
+    return false;
+}
+
+bool ctune_guard_add(ctune_build *b, const char *text) {
+    if (text == NULL || has_text(b, text)) {
+        return text != NULL;
+    }
+    ctune_assume *assume = CTUNE_PUSH(b, b->assumes);
     if (assume == NULL) {
         return false;
     }
@@ -105,16 +105,122 @@ static bool add_guard(ctune_build *b, const char *name, const char *body) {
     return assume->aff != NULL;
 }
 
+/* The other macros of a body. */
+static bool guard_inner(ctune_parsed *p, ctune_build *b, const CXToken *tokens, unsigned n,
+                        int depth) {
+    bool ok = true;
+    for (unsigned i = 1; i < n && ok; i++) {
+        if (clang_getTokenKind(tokens[i]) == CXToken_Identifier) {
+            ok = guard_name(p, b, token_text(p, tokens[i]), depth + 1);
+        }
+    }
+    return ok;
+}
+
+/* Number of the macro's parameter of this name, from 1; 0: none. The parameters are the names
+ * between the first parentheses. */
+static int parameter_find(ctune_parsed *p, const CXToken *tokens, unsigned n_head,
+                          const char *name) {
+    int number = 0;
+    for (unsigned i = 2; i < n_head; i++) {
+        bool is_name = clang_getTokenKind(tokens[i]) != CXToken_Punctuation;
+        number += is_name;
+        if (is_name && strcmp(token_text(p, tokens[i]), name) == 0) {
+            return number;
+        }
+    }
+    return 0;
+}
+
+/* The text of the body, with one blank where there are some, as `#` makes it of a use of the macro;
+ * parameters are ctune_1, ctune_2. NULL: other macros would be expanded in it (they are guarded by
+ * themselves), or its text cannot stand in a string or an argument. */
+static const char *body_text(ctune_parsed *p, const CXToken *tokens, unsigned n_head, unsigned n) {
+    const char *body = "";
+    unsigned end = 0;
+    for (unsigned i = n_head; i < n && body != NULL; i++) {
+        const char *text = token_text(p, tokens[i]);
+        CXSourceRange extent = clang_getTokenExtent(p->unit, tokens[i]);
+        unsigned begin;
+        clang_getFileLocation(clang_getRangeStart(extent), NULL, NULL, NULL, &begin);
+        bool is_plain = clang_getTokenKind(tokens[i]) != CXToken_Comment &&
+                        strpbrk(text, "\"\\,#") == NULL && find_definition(p, text) == NULL;
+        int parameter = parameter_find(p, tokens, n_head, text);
+        if (parameter > 0) {
+            text = ctune_arena_printf(p->arena, "ctune_%d", parameter);
+        }
+        body = is_plain ? ctune_arena_printf(p->arena, "%s%s%s", body,
+                                             *body != '\0' && begin > end ? " " : "", text)
+                        : NULL;
+        clang_getFileLocation(clang_getRangeEnd(extent), NULL, NULL, NULL, &end);
+    }
+    return body;
+}
+
+/* Tokens of the macro's name and parameters; *use: it with the arguments ctune_1, ctune_2. */
+static unsigned read_head(ctune_parsed *p, const ctune_expansion *macro, const CXToken *tokens,
+                          unsigned n, const char **use) {
+    *use = macro->name;
+    if (!clang_Cursor_isMacroFunctionLike(macro->definition)) {
+        return 1;
+    }
+    unsigned i = 2;
+    int number = 0;
+    const char *arguments = "";
+    for (; i < n && strcmp(token_text(p, tokens[i]), ")") != 0; i++) {
+        if (clang_getTokenKind(tokens[i]) != CXToken_Punctuation) {
+            arguments = ctune_arena_printf(p->arena, "%s%sctune_%d", arguments,
+                                           number > 0 ? ", " : "", number + 1);
+            number++;
+        }
+    }
+    *use = ctune_arena_printf(p->arena, "%s(%s)", macro->name, arguments);
+    return i + 1;
+}
+
+/* A macro that is no number (a type, an operator, an expression with variables) is compared as
+ * text. */
+static bool guard_words(ctune_parsed *p, ctune_build *b, const ctune_expansion *macro,
+                        const CXToken *tokens, unsigned n) {
+    enum { MOST = 200 };
+    const char *use;
+    unsigned n_head = read_head(p, macro, tokens, n, &use);
+    const char *body = body_text(p, tokens, n_head, n);
+    return body == NULL || strlen(body) > MOST ||
+           ctune_guard_add(b, ctune_arena_printf(b->arena, "CTUNE_SAME(%s, \"%s\")", use, body));
+}
+
+bool ctune_macro_can_differ(ctune_parsed *p, const char *name) {
+    const ctune_expansion *found = find_definition(p, name);
+    return found != NULL && !clang_Cursor_isMacroBuiltin(found->definition) &&
+           can_differ(p, found->definition,
+                      clang_Cursor_isMacroFunctionLike(found->definition) != 0);
+}
+
+static bool guard_definition(ctune_parsed *p, ctune_build *b, const ctune_expansion *found,
+                             int depth) {
+    CXToken *tokens = NULL;
+    unsigned n = 0;
+    clang_tokenize(p->unit, clang_getCursorExtent(found->definition), &tokens, &n);
+    bool ok = guard_inner(p, b, tokens, n, depth);
+    bool is_function = clang_Cursor_isMacroFunctionLike(found->definition) != 0;
+    if (ok && can_differ(p, found->definition, is_function)) {
+        const char *body = is_function ? NULL : constant_body(p, tokens, n);
+        ok = body != NULL
+                 ? ctune_guard_add(b, ctune_arena_printf(b->arena, "%s == %s", found->name, body))
+                 : guard_words(p, b, found, tokens, n);
+    }
+    if (tokens != NULL) {
+        clang_disposeTokens(p->unit, tokens, n);
+    }
+    return ok;
+}
+
 static bool guard_name(ctune_parsed *p, ctune_build *b, const char *name, int depth) {
     const ctune_expansion *found = find_definition(p, name);
-    if (found == NULL || depth > MAX_NESTING ||
-        clang_Cursor_isMacroFunctionLike(found->definition) ||
-        clang_Cursor_isMacroBuiltin(found->definition)) {
-        return true;
-    }
-    bool ok = true;
-    const char *body = constant_body(p, b, found->definition, depth, &ok);
-    return ok && (body == NULL || !can_differ(p, found->definition) || add_guard(b, name, body));
+    return found == NULL || depth > MAX_NESTING || clang_Cursor_isMacroBuiltin(found->definition) ||
+           clang_Location_isInSystemHeader(clang_getCursorLocation(found->definition)) ||
+           guard_definition(p, b, found, depth);
 }
 
 /* ---- words of the language ------------------------------------------------------------------- */
@@ -170,6 +276,18 @@ static bool check_language(ctune_parsed *p, ctune_build *b) {
                                      "'%s' is a macro, and a word of the tuned code", d->name);
     }
     return true;
+}
+
+bool ctune_macro_guard(ctune_parsed *p, ctune_build *b, const char *name) {
+    const ctune_expansion *found = find_definition(p, name);
+    if (found == NULL) {
+        return true;
+    }
+    CXFile file = NULL;
+    unsigned at = 0;
+    clang_getFileLocation(clang_getCursorLocation(found->definition), &file, NULL, NULL, &at);
+    bool is_here = file != NULL && clang_File_isEqual(file, p->file);
+    return is_gone(p->source, name, is_here ? at : 0, b->begin) || guard_name(p, b, name, 0);
 }
 
 /* Words of the region that are macros: uses inside other macros' arguments are found as well. */

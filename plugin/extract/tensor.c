@@ -22,6 +22,7 @@ int ctune_tensor_new(ctune_build *b, const char *key, const char *name, ctune_ty
     m->key = key;
     m->t.name = unique;
     m->t.type = type;
+    m->access = clang_getNullCursor();
     m->t.elem_stride_bytes = ctune_type_get(type)->bytes;
     return b->tensors.n - 1;
 }
@@ -76,6 +77,7 @@ static void fill_tensor(ctune_build *b, ctune_mtensor *m, const ctune_lval *lval
     m->is_global = !lval->root->is_automatic;
     m->is_local_array = lval->root->is_inside && lval->n_dims > 0;
     m->offset = ctune_cx_begin(at);
+    m->access = at;
 }
 
 const char *ctune_lval_key(ctune_build *b, const ctune_lval *lval) {

@@ -158,7 +158,8 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
     int line, col;
     ctune_source_place(&x->source, o->begin, &line, &col);
     *is_other = false;
-    if (!build(b) || !ctune_macros_guard(&x->parsed, b)) {
+    if (!build(b) || !ctune_macros_guard(&x->parsed, b) ||
+        !ctune_types_guard(&x->parsed, b, b->statement)) {
         return CTUNE_EREFUSED;
     }
     ctune_status status = ctune_assemble(b, name, line, region);

@@ -64,5 +64,15 @@ bool ctune_openmp_read(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_
 
 /* Facts about the macros used in the region; refused where words of the language are macros. */
 bool ctune_macros_guard(ctune_parsed *parsed, ctune_build *b);
+/* Facts about types and constants that another compile may define otherwise. */
+bool ctune_types_guard(ctune_parsed *parsed, ctune_build *b, CXCursor statement);
+/* The same about one macro that stands outside of the region, when it is still one there. */
+bool ctune_macro_guard(ctune_parsed *parsed, ctune_build *b, const char *name);
+/* Does another compile perhaps define the macro otherwise? macros.c; false for what is none. */
+bool ctune_macro_can_differ(ctune_parsed *parsed, const char *name);
+/* Is a place of the main file between #if and #endif? */
+bool ctune_place_is_conditional(const ctune_parsed *parsed, size_t at);
+/* One more condition of the guard, in C, unless it is there; false: no memory. */
+bool ctune_guard_add(ctune_build *b, const char *text);
 
 #endif

@@ -3,7 +3,6 @@
  */
 #include "plugin/tool/tool.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,84 +110,15 @@ static ctune_status show_code(ctune_ctx *ctx, show_job *j, ctune_text *out) {
     return status;
 }
 
-/* Lines of one function out of an assembly file: from its label to its .size. */
-static void put_function(const char *assembly, const char *name, ctune_text *out) {
-    char label[64], size[64];
-    snprintf(label, sizeof label, "%s:", name);
-    snprintf(size, sizeof size, "\t.size\t%s,", name);
-    bool is_in = false;
-    for (const char *line = assembly; *line != '\0';) {
-        size_t n = strcspn(line, "\n");
-        if (strncmp(line, label, strlen(label)) == 0) {
-            is_in = true;
-        }
-        if (is_in) {
-            ctune_text_append_n(out, line, n);
-            ctune_text_append(out, "\n");
-        }
-        if (strncmp(line, size, strlen(size)) == 0) {
-            is_in = false;
-        }
-        line += n + (line[n] == '\n');
-    }
-}
-
-static ctune_status compile(ctune_ctx *ctx, const show_job *j, const char *c_path,
-                            const char *s_path) {
-    const ctune_run_compiler *cc = &j->source.compiler;
-    const char **argv = calloc((size_t)cc->n_flags + 8, sizeof *argv);
-    if (argv == NULL) {
-        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
-    }
-    int n = 0;
-    argv[n++] = cc->command;
-    for (int i = 0; i < cc->n_flags; i++) {
-        argv[n++] = cc->flags[i];
-    }
-    static const char *const more[] = {"-w", "-S", "-o"};
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        argv[n++] = more[i];
-    }
-    argv[n++] = s_path;
-    argv[n++] = c_path;
-    ctune_text output;
-    ctune_text_init(&output);
-    ctune_status status = ctune_program_run(ctx, argv, &output);
-    if (status != CTUNE_OK) {
-        fputs(ctune_text_get(&output), stderr);
-    }
-    ctune_text_clear(&output);
-    free(argv);
-    return status;
-}
-
 static ctune_status show_asm(ctune_ctx *ctx, show_job *j, ctune_text *out) {
-    char c_path[PATH_MAX], s_path[PATH_MAX];
-    ctune_text code, assembly;
+    ctune_text code;
     ctune_text_init(&code);
-    ctune_text_init(&assembly);
     ctune_status status = show_code(ctx, j, &code);
     if (status == CTUNE_OK) {
-        status = ctune_workdir_create(ctx);
-    }
-    if (status == CTUNE_OK) { /* the candidate is static: keep it, and not inlined */
-        ctune_text_append(&code,
-                          "int (*const ctune_keep)(const ctune_args *) = ctune_candidate;\n");
-        snprintf(c_path, sizeof c_path, "%s/show.c", ctune_workdir_path());
-        snprintf(s_path, sizeof s_path, "%s/show.s", ctune_workdir_path());
-        status = ctune_file_write(ctx, c_path, ctune_text_get(&code), code.len);
-    }
-    if (status == CTUNE_OK) {
-        status = compile(ctx, j, c_path, s_path);
-    }
-    if (status == CTUNE_OK) {
-        status = ctune_file_read(ctx, s_path, &assembly);
-    }
-    if (status == CTUNE_OK) {
-        put_function(ctune_text_get(&assembly), "ctune_candidate", out);
+        status =
+            ctune_assembly_make(ctx, &j->source, ctune_text_get(&code), "ctune_candidate", out);
     }
     ctune_text_clear(&code);
-    ctune_text_clear(&assembly);
     return status;
 }
 

@@ -57,6 +57,18 @@ static const ctune_command commands[] = {
      "Options stand before the compiler."},
     {"flags", ctune_cmd_flags, 1u << 11, "clang|gcc",
      "print the flags that load the plugin into a compiler", NULL},
+    {"try", ctune_cmd_try, 1u << 12, "FILE --schedules FILE|- [-p BUILD_DIR | -- COMPILER FLAGS]",
+     "judge schedules from elsewhere: legal, right, how fast",
+     "Answers with JSON lines: the nest with its original's time, then each schedule with "
+     "\"legal\", \"outcome\", \"reason\",\n"
+     "times and \"ratio\". A line may be an object with \"schedule\" and \"id\" instead. From a "
+     "pipe each line is answered before\n"
+     "the next is read, so that a search program can decide what comes next. Nothing is stored."},
+    {"report", ctune_cmd_report, 1u << 13, "FILE... [-o OUT] [-p BUILD_DIR | -- COMPILER FLAGS]",
+     "a page about what tuning did: one HTML file",
+     "For each nest, size and target of the history: candidates over time, what they came to, a "
+     "roofline, source and hot loop\n"
+     "before and after. No scripts, nothing from the network. Standard output without -o."},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

@@ -61,9 +61,9 @@ typedef struct ctune_options {
     int64_t seed, batch, rounds, samples, trees, depth, folds;
     double time_limit_s;
     const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
-    const char *model, *objective, *without, *ablate, *features, *profile;
+    const char *schedules, *plots, *model, *objective, *without, *ablate, *features, *profile;
     const char *mode, *report;
-    bool quiet, verbose, json, in_place, any_target, undo, no_line, no_run, help;
+    bool quiet, verbose, json, verify, in_place, any_target, undo, no_line, no_run, help;
     bool calibrate, here, leave_one_out, predict, no_transfer, record, no_profile;
 } ctune_options;
 
@@ -89,6 +89,8 @@ int ctune_cmd_flags(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_model(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_record(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_report(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_try(ctune_ctx *ctx, const ctune_options *options);
 
 /* Words after the command's name. EUSAGE with words in ctx->error. */
 CTUNE_MUST_USE ctune_status ctune_options_parse(ctune_ctx *ctx, const ctune_command *command,
@@ -139,6 +141,12 @@ CTUNE_MUST_USE ctune_status ctune_runner_find(ctune_ctx *ctx, char *out, size_t 
 /* The options as a session knows them, working in the folder above, stopped by those signals, with
  * this program's progress line. session.c */
 ctune_session ctune_session_make(const ctune_options *options);
+
+/* The assembly of one static function of a whole translation unit (prelude and candidates) under
+ * the user's flags; the compiler's words go to stderr when it fails. assembly.c */
+CTUNE_MUST_USE ctune_status ctune_assembly_make(ctune_ctx *ctx, const ctune_source *source,
+                                                const char *code, const char *name,
+                                                ctune_text *out);
 
 /* ---- progress line -------------------------------------------------------------------------- */
 

@@ -64,7 +64,11 @@ static void print_loop(ctune_emitter *e, const ctune_lnode *node, int n_collapse
         print_loop(e, node->first, n_collapsed - 1);
         e->out->indent--;
     } else {
+        int n_streams = e->n_streams;
         print_block(e, node->first);
+        if (node->ann == CTUNE_LANN_PARALLEL && e->n_streams > n_streams) {
+            ctune_text_line(e->out, "    CTUNE_STREAM_END;"); /* of this thread */
+        }
     }
     ctune_text_line(e->out, "}");
 }
@@ -123,6 +127,22 @@ static void print_assignment(ctune_emitter *e, const ctune_value *v, const char 
     ctune_text_append(e->out, ";\n");
 }
 
+/* A vector past the caches: through a variable, since the prelude's function takes its address. */
+static bool print_stream(ctune_emitter *e, const ctune_lnode *node) {
+    int lanes = node->value->lanes;
+    if (!node->is_streamed || lanes < 2) {
+        return false;
+    }
+    e->n_streams++;
+    begin_line(e);
+    ctune_text_printf(e->out, "CTUNE_STREAM(%s, &", emit_type(e, node->value->type, lanes));
+    emit_place(e, &node->place);
+    ctune_text_append(e->out, ", ");
+    emit_value(e, node->value, CTUNE_LEVEL_ANY);
+    ctune_text_append(e->out, ");\n");
+    return true;
+}
+
 /* The last value of a temporary that the source reads later. A candidate has no such place. */
 static bool print_live_out(ctune_emitter *e, const ctune_lnode *node) {
     const ctune_place *place = &node->place;
@@ -140,7 +160,7 @@ static bool print_live_out(ctune_emitter *e, const ctune_lnode *node) {
 
 static void print_store(ctune_emitter *e, const ctune_lnode *node) {
     const ctune_value *v = node->value;
-    if (print_live_out(e, node)) {
+    if (print_live_out(e, node) || print_stream(e, node)) {
         return;
     }
     bool is_target = v->n_kids == 2 && v->kids[0]->op == CTUNE_V_LOAD &&

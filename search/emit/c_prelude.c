@@ -19,6 +19,12 @@ static const char basics[] =
     "#define CTUNE_PRAGMA(x) _Pragma(#x)\n"
     "#define CTUNE_FUNCTION __attribute__((__unused__)) static __inline__\n"
     "#define CTUNE_ALWAYS 1\n"
+    "#define CTUNE_TEXT(x) #x\n"
+    "#define CTUNE_SAME(x, text) (__builtin_strcmp(CTUNE_TEXT(x), text) == 0)\n"
+    "#define CTUNE_IS_REAL(x, bytes) (sizeof(x) == bytes && __builtin_classify_type(x) == 8)\n"
+    "#define CTUNE_IS_WHOLE(x, bytes) (sizeof(x) == bytes && __builtin_classify_type(x) == 1)\n"
+    "#define CTUNE_IS_INT(x, bytes) (CTUNE_IS_WHOLE(x, bytes) && (__typeof__(x))-1 < 1)\n"
+    "#define CTUNE_IS_UINT(x, bytes) (CTUNE_IS_WHOLE(x, bytes) && !((__typeof__(x))-1 < 1))\n"
     "#define CTUNE_X2(x) x, x\n"
     "#define CTUNE_X4(x) CTUNE_X2(x), CTUNE_X2(x)\n"
     "#define CTUNE_X8(x) CTUNE_X4(x), CTUNE_X4(x)\n"
@@ -129,6 +135,60 @@ static const char threads[] =
     "CTUNE_FUNCTION ctune_size ctune_threads(void) { return 1; }\n"
     "#endif\n";
 
+/* A vector's bytes past the caches: in one piece where the address allows it, else in halves or
+ * quarters, which a line's buffer puts together again; ordinary where it is not even 16-aligned. */
+static const char stream[] =
+    "#if defined(__SSE2__)\n"
+    "typedef float ctune_piece16 __attribute__((__vector_size__(16), __may_alias__, "
+    "__unused__));\n"
+    "#if defined(__AVX__)\n"
+    "typedef float ctune_piece32 __attribute__((__vector_size__(32), __may_alias__, "
+    "__unused__));\n"
+    "#endif\n"
+    "#if defined(__AVX512F__)\n"
+    "typedef float ctune_piece64 __attribute__((__vector_size__(64), __may_alias__, "
+    "__unused__));\n"
+    "#endif\n"
+    "#if defined(__clang__)\n"
+    "#define CTUNE_PIECE(bytes, past, p, v) __builtin_nontemporal_store( \\\n"
+    "        *(const ctune_piece##bytes *)(v), (ctune_piece##bytes *)(p))\n"
+    "#else\n"
+    "#define CTUNE_PIECE(bytes, past, p, v) __builtin_ia32_##past( \\\n"
+    "        (float *)(p), *(const ctune_piece##bytes *)(v))\n"
+    "#endif\n"
+    "CTUNE_FUNCTION void ctune_stream(void *ctune_p, const void *ctune_v, ctune_size ctune_n) {\n"
+    "    char *const ctune_to = (char *)ctune_p;\n"
+    "    const char *const ctune_from = (const char *)ctune_v;\n"
+    "    const ctune_size ctune_odd = (ctune_size)(ctune_address)ctune_p;\n"
+    "    ctune_size ctune_i;\n"
+    "#if defined(__AVX512F__)\n"
+    "    if (ctune_n == 64 && ctune_odd % 64 == 0) {\n"
+    "        CTUNE_PIECE(64, movntps512, ctune_to, ctune_from);\n"
+    "        return;\n"
+    "    }\n"
+    "#endif\n"
+    "#if defined(__AVX__)\n"
+    "    if (ctune_n % 32 == 0 && ctune_odd % 32 == 0) {\n"
+    "        for (ctune_i = 0; ctune_i < ctune_n; ctune_i += 32)\n"
+    "            CTUNE_PIECE(32, movntps256, ctune_to + ctune_i, ctune_from + ctune_i);\n"
+    "        return;\n"
+    "    }\n"
+    "#endif\n"
+    "    if (ctune_n % 16 == 0 && ctune_odd % 16 == 0) {\n"
+    "        for (ctune_i = 0; ctune_i < ctune_n; ctune_i += 16)\n"
+    "            CTUNE_PIECE(16, movntps, ctune_to + ctune_i, ctune_from + ctune_i);\n"
+    "        return;\n"
+    "    }\n"
+    "    __builtin_memcpy(ctune_p, ctune_v, ctune_n);\n"
+    "}\n"
+    "#define CTUNE_STREAM_END __builtin_ia32_sfence()\n"
+    "#else\n"
+    "#define ctune_stream(p, v, n) __builtin_memcpy(p, v, n)\n"
+    "#define CTUNE_STREAM_END (void)0\n"
+    "#endif\n"
+    "#define CTUNE_STREAM(type, p, v) \\\n"
+    "    do { const type ctune_x = (v); ctune_stream(p, &ctune_x, sizeof ctune_x); } while (0)\n";
+
 /* The memory of an array of one vector is that of its lanes. */
 static const char fma_any[] =
     "CTUNE_FUNCTION const void *ctune_fma_f32(float *ctune_c, const float *ctune_a, const float "
@@ -227,6 +287,7 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
     ctune_text_append(out, round_tail);
     ctune_text_append(out, helpers);
     ctune_text_append(out, threads);
+    ctune_text_append(out, stream);
     print_vectors(options, out);
     emit_math_prelude(options, out);
     if (!options->is_source) {

@@ -152,6 +152,9 @@ static void print_tuned(ctune_emitter *e, ctune_text *block) {
     }
     emit_function_decls(e, block);
     ctune_text_append(block, ctune_text_get(&body));
+    if (e->n_streams > 0) {
+        ctune_text_line(block, "CTUNE_STREAM_END;");
+    }
     block->failed |= body.failed;
     ctune_text_clear(&body);
     if (e->is_wide) {

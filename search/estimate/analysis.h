@@ -59,6 +59,8 @@ typedef struct est_group {
     int16_t next; /* group of the same tensor, -1 = none */
     bool is_head; /* the first of its tensor */
     bool is_written;
+    bool is_streamed; /* written past the caches */
+    int elem_bytes;
     int first, last; /* levels at which it counts; below last it is not touched */
     int resident;    /* levels up to this one are served by one buffer (packs), -1 = none */
     const est_path *path;

@@ -95,6 +95,8 @@ static est_group *group_new(est_state *s, const est_path *path, int tensor, bool
     }
     s->n_groups++;
     g->is_written = is_written;
+    g->is_streamed = false;
+    g->elem_bytes = 0;
     g->first = 0;
     g->last = path->n;
     g->resident = -1;
@@ -182,6 +184,11 @@ static bool ref_merge(const est_path *path, est_ref *a, const est_ref *b) {
     return true;
 }
 
+static bool is_streamed(const est_state *s, const est_path *path) {
+    int node = ctune_nest_find_stmt(s->nest, (int)(path->stmt - s->nest->form->tree->stmts));
+    return node >= 0 && s->nest->node[node].is_streamed;
+}
+
 double est_memory_add(est_state *s, const est_path *path) {
     enum { MAX_HEADS = 24 };
     est_ref *refs = &s->ref[path->first_ref];
@@ -217,6 +224,8 @@ double est_memory_add(est_state *s, const est_path *path) {
         if (g != NULL) {
             int tile = k == 0 ? est_register_level(path) : -1;
             g->last = tile >= 0 ? tile : g->last;
+            g->is_streamed = k == 0 && is_streamed(s, path);
+            g->elem_bytes = tensor_of(s, ref->tensor)->elem_stride_bytes;
             group_fill(s, g, ref);
             ref->group = (int16_t)(s->n_groups - 1);
         }
@@ -271,6 +280,10 @@ static double group_traffic(const est_group *g, const double *total, double size
                             int *node) {
     const est_path *path = g->path;
     int fit = 0;
+    if (g->is_streamed) { /* each store leaves the core; nothing is fetched for it */
+        *node = node_at(path, path->n);
+        return path->entries[path->n] * g->elem_bytes;
+    }
     while (fit <= path->n && (total[node_at(path, fit)] > size || g->conflicting[fit] > sets)) {
         fit++;
     }

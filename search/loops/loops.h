@@ -195,7 +195,10 @@ typedef enum ctune_lnode_kind {
         CTUNE_N_LNODE_KINDS
 } ctune_lnode_kind;
 
-/* What is said of a FOR: id, IR name. */
+/* A streamed STORE says nothing about values: threads see it when their loop ends, the program when
+ * it ends; the emitter puts the fences there.
+ *
+ * What is said of a FOR: id, IR name. */
 #define CTUNE_LANN_TABLE(X)                                                                        \
     X(SERIAL, "serial")                                                                            \
     X(UNROLL, "unroll") /* ask the compiler to unroll `factor` times; 1: not at all */             \
@@ -231,6 +234,7 @@ typedef struct ctune_lnode {
     const ctune_value *test;       /* IF: scalar, NULL = true */
     int buffer;                    /* DECL */
     ctune_place place;             /* STORE */
+    bool is_streamed;              /* STORE: past the caches, where it is a vector */
     const ctune_value *value;      /* DEF, SET, STORE */
 } ctune_lnode;
 

@@ -338,12 +338,21 @@ static ctune_lnode *parse_store(loops_parser *p) {
                                                      : ctune_lnode_store(p->l, &place, value);
 }
 
+static ctune_lnode *parse_stream(loops_parser *p) {
+    ctune_lnode *n = parse_store(p);
+    if (n != NULL) {
+        n->is_streamed = true;
+    }
+    return n;
+}
+
 static ctune_lnode *parse_node(loops_parser *p) {
     static const struct {
         const char *word;
         ctune_lnode *(*parse)(loops_parser *p);
-    } rows[] = {{"for", parse_for}, {"if", parse_if},   {"let", parse_let},    {"decl", parse_decl},
-                {"def", parse_def}, {"set", parse_set}, {"store", parse_store}};
+    } rows[] = {{"for", parse_for},     {"if", parse_if},        {"let", parse_let},
+                {"decl", parse_decl},   {"def", parse_def},      {"set", parse_set},
+                {"store", parse_store}, {"stream", parse_stream}};
     if (te_accept(&p->te, "seq")) {
         ctune_lnode *n = node_new(p, CTUNE_L_SEQ);
         parse_block(p, n);

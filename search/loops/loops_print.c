@@ -574,7 +574,7 @@ static void print_node(printer *p, const ctune_lnode *node, int depth) {
         print_value(p, node->value, 0);
         break;
     case CTUNE_L_STORE:
-        ctune_text_append(p->out, "store ");
+        ctune_text_append(p->out, node->is_streamed ? "stream " : "store ");
         print_place(p, &node->place, node->value != NULL ? node->value->lanes : 1);
         ctune_text_append(p->out, " = ");
         print_value(p, node->value, 0);

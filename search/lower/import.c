@@ -345,7 +345,12 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
     int var;
     if (lower_place(w, env, &stage->target, &place, &var)) {
         const ctune_value *old = ctune_value_load(l, &place, 1);
-        ctune_lnode_append(into, ctune_lnode_store(l, &place, lower_update(w, env, old)));
+        ctune_lnode *store = ctune_lnode_store(l, &place, lower_update(w, env, old));
+        if (store != NULL) {
+            int node = ctune_nest_find_stmt(w->nest, env->stmt);
+            store->is_streamed = node >= 0 && w->nest->node[node].is_streamed;
+        }
+        ctune_lnode_append(into, store);
     } else {
         ctune_lnode_append(into,
                            ctune_lnode_set(l, var, lower_update(w, env, ctune_value_var(l, var))));

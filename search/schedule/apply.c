@@ -194,6 +194,12 @@ static ctune_status apply_compute(ctune_ctx *ctx, ctune_nest *nest, const ctune_
     return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_compute(nest, stmt, at));
 }
 
+static ctune_status apply_stream(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
+    int stmt = find_stmt(nest, prim->name[0]);
+    return stmt < 0 ? ctune_fail(ctx, CTUNE_EUSAGE, "stream: no stage named '%s'", prim->name[0])
+                    : refuse(ctx, prim, ctune_nest_stream(nest, stmt));
+}
+
 ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
     switch (prim->kind) {
     case CTUNE_PRIM_SPLIT:
@@ -215,6 +221,8 @@ ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim
     case CTUNE_PRIM_CACHE_READ:
     case CTUNE_PRIM_CACHE_WRITE:
         return apply_cache(ctx, nest, prim);
+    case CTUNE_PRIM_STREAM:
+        return apply_stream(ctx, nest, prim);
     default:
         return ctune_fail(ctx, CTUNE_EUSAGE,
                           "%s: structural primitives come before loop and memory primitives",

@@ -275,7 +275,8 @@ static void print_loop(const ctune_nest *nest, int index, ctune_text *out) {
 static void print_node(const ctune_nest *nest, int index, ctune_text *out) {
     const ctune_nnode *node = &nest->node[index];
     if (node->kind == CTUNE_NN_STMT) {
-        ctune_text_line(out, "%s", stmt_name(nest, node->stmt));
+        ctune_text_line(out, "%s%s", stmt_name(nest, node->stmt),
+                        node->is_streamed ? " stream" : "");
         return;
     }
     if (node->kind == CTUNE_NN_SEQ) {

@@ -44,9 +44,10 @@ typedef struct ctune_nnode {
     int16_t stmt;                /* STMT: statement of the tree */
     int16_t sum; /* LOOP: index into nest->sum, -1: a level of dim. Else the loop scans no dim, and
                     dim is the longest of the sum (a wave: its first loop's), for estimates */
-    int16_t placed; /* STMT: the loop at which it is placed, -1 = in its own nest */
-    int16_t outer;  /* LOOP: node of the enclosing level of the same dim, -1 = outermost level */
-    ctune_ann ann;  /* LOOP */
+    int16_t placed;   /* STMT: the loop at which it is placed, -1 = in its own nest */
+    int16_t outer;    /* LOOP: node of the enclosing level of the same dim, -1 = outermost level */
+    bool is_streamed; /* STMT: its stores go past the caches */
+    ctune_ann ann;    /* LOOP */
     int64_t step; /* LOOP: 1 for the innermost level, else the tile size in iterations of the dim */
     char name[CTUNE_NAME_BYTES]; /* LOOP: unique */
 } ctune_nnode;

@@ -269,3 +269,21 @@ const char *ctune_nest_cache(ctune_nest *nest, ctune_cache_kind kind, int stmt, 
     nest->cache[nest->n_caches++] = (ctune_cache){kind, (int16_t)stmt, (int16_t)read, (int16_t)at};
     return NULL;
 }
+
+const char *ctune_nest_stream(ctune_nest *nest, int stmt) {
+    const ctune_region *region = nest->region;
+    const ctune_stage *stage = &region->stages[nest->form->tree->stmts[stmt].stage];
+    if (stage->update != CTUNE_UPDATE_SET) {
+        return "an update reads what it stores to";
+    }
+    for (int r = 0; r < stage->n_reads; r++) {
+        if (stage->reads[r]->access.tensor == stage->target.tensor) {
+            return "the statement reads what it stores to";
+        }
+    }
+    if (region->tensors[stage->target.tensor].is_temp) {
+        return "what it stores to is a temporary";
+    }
+    nest->node[ctune_nest_find_stmt(nest, stmt)].is_streamed = true;
+    return NULL;
+}

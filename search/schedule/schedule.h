@@ -23,6 +23,7 @@
  *     vectorize j1                   # all lanes of j1's extent, a constant tile
  *     cache_read S0.0 at k0 pack     # read 0 of S0; "root" names the whole nest
  *     cache_write S0 at k0 register
+ *     stream S0                      # its stores go past the caches
  */
 #ifndef CTUNE_SEARCH_SCHEDULE_SCHEDULE_H
 #define CTUNE_SEARCH_SCHEDULE_SCHEDULE_H
@@ -54,6 +55,7 @@
     X(CACHE_READ, "cache_read", 0, "n.#@np", "S.r at loop pack: copy what read r of S touches")    \
     X(CACHE_WRITE, "cache_write", 0, "n@nr",                                                       \
       "S at loop register: keep the target tile in registers")                                     \
+    X(STREAM, "stream", 0, "n", "S: store past the caches what nobody reads soon")                 \
     X(SPECIALIZE, "specialize", 1, "n=#", "n=v: fix a parameter, guarded at run time")             \
     X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")
 

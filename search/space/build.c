@@ -231,6 +231,12 @@ static void add_caches(builder *b) {
     }
 }
 
+static void stream(builder *b) {
+    const char *stage = ctune_stmt_name(b->nest->region, b->nest->form->tree, b->c->stmt);
+    b->ok = ctune_nest_stream(b->nest, b->c->stmt) == NULL;
+    record(b, CTUNE_PRIM_STREAM, 0, 1, (const char *const[]){stage});
+}
+
 bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule *schedule) {
     builder b = {.c = c, .p = p, .nest = nest, .schedule = schedule, .ok = true};
     if (p->shape == SHAPE_SOURCE) {
@@ -249,6 +255,9 @@ bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule 
             add_caches(&b);
         }
         annotate_registers(&b);
+        if (b.ok && p->is_streamed) {
+            stream(&b);
+        }
     }
     if (b.ok && p->par > 0) {
         make_parallel(&b);

@@ -421,4 +421,7 @@ void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
     }
     c->shape[c->n_shapes++] = SHAPE_PLAIN;
     choose_unrolled_dims(nest, c);
+    ctune_nest trial = *nest;
+    c->may_stream = c->n_stmts == 1 && ctune_nest_stream(&trial, c->stmt) == NULL &&
+                    c->work * c->elem_bytes > (double)space->target->cache_bytes[1] / 2;
 }

@@ -131,6 +131,9 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     for (int k = 0; k < c->n_packs && out->shape == SHAPE_REGISTER; k++) {
         out->pack[k] = (pack_choice)take(&dec, c->slots.pack[k], N_PACK_CHOICES);
     }
+    if (out->shape == SHAPE_PLAIN && out->v >= 0) {
+        out->is_streamed = take(&dec, c->slots.stream, 2) == 1;
+    }
     decode_parallel(&dec, c, out);
 }
 

@@ -21,21 +21,22 @@ typedef struct recipe {
     int plain_tile;                  /* 0 = none */
     bool no_vector;                  /* register shape without a vector dim */
     bool is_plain;                   /* plain even where there is a register shape */
+    bool plain_stream;               /* stores past the caches, where they are many */
 } recipe;
 
 static const recipe recipes[] = {
-    {{2, 2}, {12, 6}, BLOCK_FULL, 1, 1, 0, false, false},
-    {{2, 2}, {12, 6}, BLOCK_ONE_SIDE, 2, 1, 0, false, false},
-    {{2, 2}, {12, 6}, BLOCK_NONE, 4, 1, 0, false, false},
-    {{2, 2}, {14, 4}, BLOCK_FULL, 1, 2, 0, false, false},
-    {{3, 3}, {8, 4}, BLOCK_FULL, 2, 2, 0, false, false},
-    {{2, 2}, {12, 6}, BLOCK_PANEL, 1, 4, 0, false, false},
-    {{1, 1}, {8, 4}, BLOCK_NONE, 2, 4, 0, false, true},
-    {{4, 4}, {6, 2}, BLOCK_NONE, 2, 1, 64, false, false},
-    {{4, 4}, {6, 3}, BLOCK_FULL, 1, 2, 32, false, false},
-    {{4, 4}, {1, 1}, BLOCK_NONE, 4, 1, 128, false, true},
-    {{1, 1}, {8, 8}, BLOCK_NONE, 1, 4, 32, true, false},
-    {{6, 3}, {4, 2}, BLOCK_FULL, 4, 1, 256, false, false},
+    {{2, 2}, {12, 6}, BLOCK_FULL, 1, 1, 0, false, false, true},
+    {{2, 2}, {12, 6}, BLOCK_ONE_SIDE, 2, 1, 0, false, false, false},
+    {{2, 2}, {12, 6}, BLOCK_NONE, 4, 1, 0, false, false, false},
+    {{2, 2}, {14, 4}, BLOCK_FULL, 1, 2, 0, false, false, true},
+    {{3, 3}, {8, 4}, BLOCK_FULL, 2, 2, 0, false, false, false},
+    {{2, 2}, {12, 6}, BLOCK_PANEL, 1, 4, 0, false, false, true},
+    {{1, 1}, {8, 4}, BLOCK_NONE, 2, 4, 0, false, true, false},
+    {{4, 4}, {6, 2}, BLOCK_NONE, 2, 1, 64, false, false, false},
+    {{4, 4}, {6, 3}, BLOCK_FULL, 1, 2, 32, false, false, true},
+    {{4, 4}, {1, 1}, BLOCK_NONE, 4, 1, 128, false, true, false},
+    {{1, 1}, {8, 8}, BLOCK_NONE, 1, 4, 32, true, false, false},
+    {{6, 3}, {4, 2}, BLOCK_FULL, 4, 1, 256, false, false, false},
 };
 enum { N_RECIPES = sizeof recipes / sizeof *recipes };
 
@@ -195,6 +196,7 @@ static void seed_plain(const chain *c, const recipe *r, int shape, ctune_point *
     set(point, c->slots.lanes, nearest(c->lanes, c->n_lanes, r->plain_vectors * per_vector));
     set(point, c->slots.u[0], i_u);
     set(point, c->slots.unroll[0], nearest(unroll_sizes, N_UNROLL, r->plain_unroll));
+    set(point, c->slots.stream, r->plain_stream);
     if (v >= 0) { /* the vector dim innermost, the others as they are */
         uint8_t wanted[MAX_BAND];
         int n = 0;

@@ -95,6 +95,7 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
     for (int k = 0; k < c->n_packs; k++) {
         c->slots.pack[k] = slot_of(space, N_PACK_CHOICES, false, "%s.pack.%d", s, c->pack[k].read);
     }
+    c->slots.stream = slot_of(space, c->may_stream ? 2 : 1, false, "%s.stream", s);
 }
 
 static int by_work(const void *a, const void *b) {

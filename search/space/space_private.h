@@ -43,7 +43,8 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
-    int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], cache[MAX_BAND], pack[MAX_PACKS];
+    int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], cache[MAX_BAND], pack[MAX_PACKS],
+        stream;
 } chain_slots;
 
 typedef struct pack_read {
@@ -82,7 +83,8 @@ typedef struct chain {
     int cache[MAX_BAND][MAX_CACHE_SIZES]; /* tile sizes, [0] = 0 = none */
     int n_packs;
     pack_read pack[MAX_PACKS];
-    int elem_bytes; /* of the target */
+    bool may_stream; /* its stores may go past the caches, and are more than these hold */
+    int elem_bytes;  /* of the target */
     int vector_bytes, n_vector_regs;
     chain_slots slots;
 } chain;
@@ -130,6 +132,7 @@ typedef struct plan {
     int reg[MAX_BAND];   /* register tile, 1 = none */
     int cache[MAX_BAND]; /* cache tile, 0 = none */
     pack_choice pack[MAX_PACKS];
+    bool is_streamed;
 } plan;
 
 typedef struct active {

@@ -60,7 +60,7 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
     const char *name = pick_loop(rng, nest);
     char fresh[16];
     snprintf(fresh, sizeof fresh, "x_%d", nest->n_nodes);
-    switch (below(rng, 13)) {
+    switch (below(rng, 14)) {
     case 0:
     case 1:
         ctune_text_append(out, "tile ");
@@ -97,6 +97,9 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
     case 11:
         ctune_text_printf(out, "cache_read %s.%d at %s pack", pick_stage(rng, nest), below(rng, 3),
                           below(rng, 4) ? name : "root");
+        break;
+    case 12:
+        ctune_text_printf(out, "stream %s", pick_stage(rng, nest));
         break;
     default:
         ctune_text_printf(out, "compute %s at %s", pick_stage(rng, nest), name);

@@ -123,6 +123,7 @@ static const extract_case handled[] = {
 };
 
 static const extract_case refused[] = {
+    {"a 32-bit build", F("TUNE; " LOOP), {"[addresses]", "32 bits"}, {"-m32"}},
     {"pragma in a macro with arguments",
      "#define P(x) _Pragma(#x)\n" F("P(tune sizes(n=3)) " LOOP),
      {"[pragma-in-macro]"}},

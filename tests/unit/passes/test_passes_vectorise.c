@@ -223,7 +223,7 @@ static void test_conditions(void **state) {
         ctune_lnode_append(n, node);
         store(&f, node, place(&f, "F", i, 1, 0), read(&f, "f", i));
         vectorise(&f, 64);
-        assert_int_equal(n->ann, CTUNE_LANN_SIMD);
+        assert_int_equal(n->ann, varies ? CTUNE_LANN_SIMD : CTUNE_LANN_FULL);
         assert_int_equal(n->step, varies ? 1 : 16);
         assert_int_equal(count_values(n, CTUNE_V_LOAD, 16), !varies);
         fixture_close(&f);
