@@ -4,11 +4,8 @@
  * never refuses: what it cannot improve stays as it is. A limit or lack of memory is a failure
  * recorded in the program (ctune_loops_fail).
  *
-<<<<<<< HEAD
  *   - sums: FOR sum becomes vectors of partial sums, joined behind the loop.
-=======
  *   - stream: FOR simd with streamed stores becomes chunks of one FOR vector each, and the rest.
->>>>>>> main
  *   - vectorise: FOR vector becomes FOR full over `lanes`-wide chunks with vector values. What has
  * no vector form is gathered from scalar lanes; a body that cannot run in lanes becomes FOR full.
  *   - unroll: FOR full becomes its body, repeated with constants.
@@ -37,11 +34,8 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
 
 #define CTUNE_PASS_TABLE(X)                                                                        \
     X(settle)                                                                                      \
-<<<<<<< HEAD
     X(sums)                                                                                        \
-=======
     X(stream)                                                                                      \
->>>>>>> main
     X(vectorise)                                                                                   \
     X(unroll)                                                                                      \
     X(scalars)                                                                                     \
