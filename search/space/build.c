@@ -175,7 +175,7 @@ static void make_parallel(builder *b) {
 
 static void cache(builder *b, ctune_prim_kind kind, int read, int at) {
     const ctune_tree *tree = b->nest->form->tree;
-    const char *stage = b->nest->region->stages[tree->stmts[b->c->stmt].stage].name;
+    const char *stage = ctune_stmt_name(b->nest->region, tree, b->c->stmt);
     bool is_pack = kind == CTUNE_PRIM_CACHE_READ;
     ctune_cache_kind cache_kind = is_pack ? CTUNE_CACHE_PACK : CTUNE_CACHE_REGISTER;
     if (ctune_nest_cache(b->nest, cache_kind, b->c->stmt, read, at) != NULL) {

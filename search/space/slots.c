@@ -66,7 +66,7 @@ static void init_slots(chain_slots *slots) {
 static void assign(ctune_space *space, chain *c, bool is_minor) {
     const form_space *fs = space->form[c->form];
     const ctune_tree *tree = fs->form->tree;
-    const char *s = space->program->region->stages[tree->stmts[c->stmt].stage].name;
+    const char *s = ctune_stmt_name(space->program->region, tree, c->stmt);
     if (space->target->openmp && !space->program->region->serial && may_be_parallel(c)) {
         c->slots.par = slot_of(space, N_PAR_CHOICES, false,
                                c->m > 0 ? "%s.parallel" : "%s.around.parallel", s);

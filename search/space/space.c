@@ -56,6 +56,17 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     return chains_find(ctx, space, space->n_forms - 1);
 }
 
+static ctune_status add_borders(ctune_ctx *ctx, ctune_space *space) {
+    ctune_text prefix;
+    ctune_text_init(&prefix);
+    ctune_status status = borders_prefix(ctx, space, &prefix);
+    if (status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0') {
+        status = add_form(ctx, space, ctune_text_get(&prefix));
+    }
+    ctune_text_clear(&prefix);
+    return status;
+}
+
 ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ctune_target *target,
                                 ctune_space **out) {
     static const char *const prefixes[] = {"", "distribute", "polyhedral smart", "polyhedral max",
@@ -70,6 +81,9 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
         status = add_form(ctx, space, prefixes[k]);
+    }
+    if (status == CTUNE_OK) {
+        status = add_borders(ctx, space);
     }
     if (status == CTUNE_OK && space->n_forms == 0) {
         status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");
@@ -287,8 +301,8 @@ ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space
 
 static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     const ctune_tree *tree = fs->form->tree;
-    ctune_text_printf(out, "    chain %s work %.3g:",
-                      fs->base.region->stages[tree->stmts[c->stmt].stage].name, c->work);
+    ctune_text_printf(
+        out, "    chain %s work %.3g:", ctune_stmt_name(fs->base.region, tree, c->stmt), c->work);
     for (int k = 0; k < c->n_outer; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
     }

@@ -116,6 +116,13 @@ struct ctune_space {
 extern const int unroll_sizes[], unroll2_sizes[]; /* factors of the first and second unrolled dim */
 enum { N_UNROLL = 9, N_UNROLL2 = 3 };
 
+/* borders.c: the structural primitives of the form that splits a loop where conditions of a
+ * reduction cut iterations off; appends nothing when there is no such loop. */
+CTUNE_MUST_USE ctune_status borders_prefix(ctune_ctx *ctx, const ctune_space *space,
+                                           ctune_text *out);
+/* Band dims (bits) along which the points of a register tile would differ in more than one loop of
+ * the reduction: no tile of accumulators fits them but in the interior. */
+uint32_t borders_cut_dims(const ctune_nest *nest, const chain *c);
 /* chain.c: chains of a form with everything but slots. */
 CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space, int form);
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
