@@ -23,6 +23,7 @@ typedef struct sum_row {
     int index;               /* of the statement among the loop's */
     const ctune_value *old;  /* what it adds to: a LOAD or a VAR */
     ctune_value_op join;     /* of two partial results */
+    bool is_turned;          /* the old value is the second operand */
     const ctune_value *none; /* what accumulators start from: scalar */
     int acc;                 /* variable of the first accumulator; the others follow */
 } sum_row;
@@ -38,24 +39,31 @@ typedef struct sum_loop {
 
 /* ---- what adds up ---------------------------------------------------------------------------- */
 
-/* Is the statement `place op= e`? Then old is what it reads of its own place. */
+static bool is_own(const ctune_lnode *node, const ctune_value *v) {
+    return node->kind == CTUNE_L_STORE
+               ? v->op == CTUNE_V_LOAD && ctune_place_is_equal(&v->place, &node->place)
+               : node->kind == CTUNE_L_SET && v->op == CTUNE_V_VAR && v->var == node->var;
+}
+
+/* Is the statement `place op= e`? Then what it reads of its own place; else NULL. */
 static const ctune_value *find_old(const ctune_lnode *node) {
     const ctune_value *v = node->value;
-    bool is_sum =
-        v != NULL && (v->op == CTUNE_V_ADD || v->op == CTUNE_V_SUB || v->op == CTUNE_V_MUL ||
-                      v->op == CTUNE_V_BAND || v->op == CTUNE_V_BOR || v->op == CTUNE_V_BXOR ||
-                      v->op == CTUNE_V_MIN || v->op == CTUNE_V_MAX);
-    const ctune_value *old = is_sum                              ? v->kids[0]
-                             : v != NULL && v->op == CTUNE_V_FMA ? v->kids[2]
-                                                                 : NULL;
-    if (old == NULL) {
+    switch (v == NULL ? CTUNE_V_CONST : v->op) {
+    case CTUNE_V_ADD:
+    case CTUNE_V_SUB:
+    case CTUNE_V_MUL:
+    case CTUNE_V_BAND:
+    case CTUNE_V_BOR:
+    case CTUNE_V_BXOR:
+        return is_own(node, v->kids[0]) ? v->kids[0] : NULL;
+    case CTUNE_V_MIN:
+    case CTUNE_V_MAX:
+        return is_own(node, v->kids[0]) ? v->kids[0] : is_own(node, v->kids[1]) ? v->kids[1] : NULL;
+    case CTUNE_V_FMA:
+        return is_own(node, v->kids[2]) ? v->kids[2] : NULL;
+    default:
         return NULL;
     }
-    bool is_own =
-        node->kind == CTUNE_L_STORE
-            ? old->op == CTUNE_V_LOAD && ctune_place_is_equal(&old->place, &node->place)
-            : node->kind == CTUNE_L_SET && old->op == CTUNE_V_VAR && old->var == node->var;
-    return is_own ? old : NULL;
 }
 
 static const ctune_value *number(ctune_loops *l, ctune_type type, int n) {
@@ -65,6 +73,7 @@ static const ctune_value *number(ctune_loops *l, ctune_type type, int n) {
 
 static void describe(ctune_loops *l, const ctune_value *v, sum_row *row) {
     row->join = v->op;
+    row->is_turned = v->op != CTUNE_V_FMA && v->kids[1] == row->old;
     switch (v->op) {
     case CTUNE_V_ADD:
     case CTUNE_V_SUB:
@@ -253,7 +262,8 @@ static const ctune_value *half(ctune_loops *l, const ctune_value *v, int first) 
 
 static const ctune_value *join(ctune_loops *l, const sum_row *row, const ctune_value *a,
                                const ctune_value *b) {
-    const ctune_value *v = ctune_value_binary(l, row->join, a, b);
+    const ctune_value *v =
+        ctune_value_binary(l, row->join, row->is_turned ? b : a, row->is_turned ? a : b);
     bool is_wide = v != NULL && (v->type == CTUNE_I32 || v->type == CTUNE_I64) &&
                    (row->join == CTUNE_V_ADD || row->join == CTUNE_V_MUL);
     if (!is_wide) {
