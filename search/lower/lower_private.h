@@ -234,6 +234,15 @@ const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_va
 /* One instance of the statement, with its guard and remaining conditions, appended to into. */
 void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lnode *into);
 
+/* ---- sums.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* Does some statement in the loop add up, over its iterations, in one element? */
+bool lower_adds_up(const lowerer *w, int node);
+/* Is the loop's body nothing but the vector loop inside its tiles, along which something is added
+ * up? Then the two are one loop: partial sums live as long as it runs. */
+bool lower_is_sum_pair(const lowerer *w, int node);
+
 /* ---- calls.c
  * --------------------------------------------------------------------------------------------
  */

@@ -98,6 +98,17 @@ static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
     return status;
 }
 
+static ctune_status add_borders(ctune_ctx *ctx, ctune_space *space) {
+    ctune_text prefix;
+    ctune_text_init(&prefix);
+    ctune_status status = borders_prefix(ctx, space, &prefix);
+    if (status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0') {
+        status = add_form(ctx, space, ctune_text_get(&prefix));
+    }
+    ctune_text_clear(&prefix);
+    return status;
+}
+
 ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ctune_target *target,
                                 ctune_space **out) {
     static const char *const prefixes[] = {"", "distribute", "polyhedral smart", "polyhedral max",
@@ -118,6 +129,9 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     }
     if (status == CTUNE_OK) {
         status = add_blocked_forms(ctx, space);
+    }
+    if (status == CTUNE_OK) {
+        status = add_borders(ctx, space);
     }
     if (status == CTUNE_OK && space->n_forms == 0) {
         status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");

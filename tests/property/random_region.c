@@ -35,8 +35,9 @@ static ctune_update pick_update(gen *g, bool is_reduction) {
         return CTUNE_UPDATE_ADD;
     }
     if (kind < (is_reduction ? 90 : 30)) {
-        static const ctune_update ints[] = {CTUNE_UPDATE_SUB,  CTUNE_UPDATE_MIN, CTUNE_UPDATE_MAX,
-                                            CTUNE_UPDATE_BXOR, CTUNE_UPDATE_BOR, CTUNE_UPDATE_MUL};
+        static const ctune_update ints[] = {CTUNE_UPDATE_SUB, CTUNE_UPDATE_ABOVE,
+                                            CTUNE_UPDATE_MAX, CTUNE_UPDATE_BXOR,
+                                            CTUNE_UPDATE_BOR, CTUNE_UPDATE_MUL};
         return ints[below(g, ctune_type_is_float(g->calc) ? 3 : 6)];
     }
     return g->is_simple && is_reduction ? CTUNE_UPDATE_ADD : CTUNE_UPDATE_SET;
