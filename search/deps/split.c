@@ -226,7 +226,7 @@ static void simplify(const ctune_deps *deps, const ctune_tree *tree, int s) {
     }
     for (int c = 0; c < n; c++) {
         if (ctune_aff_has_load(deps->region, stmt->cons[c])) {
-            return true; /* bounds are read inside all of these: none is for others to imply */
+            return; /* bounds are read inside all of these: none is for others to imply */
         }
     }
     memcpy(cons, stmt->cons, (size_t)n * sizeof(const ctune_aff *));
