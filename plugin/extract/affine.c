@@ -228,7 +228,8 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
     if (lval.n_dims > 0 || type >= CTUNE_F16 || !ctune_type_check(b, lval.type, cursor)) {
         ctune_build_refuse(
             b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_INDIRECT : CTUNE_REFUSE_BOUND_READS_ARRAY,
-            cursor, "'%s' is read from an array", ctune_build_text(b, cursor));
+            cursor, "'%s' is read from an array%s", ctune_build_text(b, cursor),
+            lval.root->is_stored_through ? " that the region writes" : "");
         return NONE;
     }
     if (lval.root->is_inside || lval.root->n_writes > 0) {

@@ -483,6 +483,8 @@ bool ctune_entry_constant(ctune_build *b, const ctune_var *var, int64_t *value);
 const char *ctune_hoist_text(ctune_build *b, const ctune_lval *lval);
 /* Parameter for an element that the region only reads. -1: its index changes. */
 int ctune_hoist_load(ctune_build *b, const ctune_lval *lval, ctune_type type);
+/* Does the source reach the current place on a condition only? */
+bool ctune_hoist_is_conditional(const ctune_build *b);
 bool ctune_hoist_is_hoisted(const ctune_build *b, int param);
 bool ctune_hoist_check(ctune_build *b);
 bool ctune_hoist_constant(ctune_build *b, const ctune_var *var, int64_t *out);
@@ -498,6 +500,12 @@ bool ctune_load_is_slot(const ctune_build *b, const ctune_access *slot);
 ctune_expr *ctune_load_read(ctune_build *b, int div); /* its value; NULL: no memory */
 /* Does everything that loads lead to lie apart from what is written? */
 bool ctune_loads_check(ctune_build *b, const ctune_region *region);
+
+/* ---- rows.c ---------------------------------------------------------------------------------- */
+/* The element of an array of pointers is read: as an offset in one array of all rows, where that is
+ * possible (no refusal). element: what the pointers point to. */
+bool ctune_rows_enter(ctune_build *b, ctune_lval *lval, CXType element);
+bool ctune_rows_finish(ctune_build *b); /* after ctune_delinearise: the distance of rows in C */
 
 /* ---- inline.c -------------------------------------------------------------------------------- */
 /* The file's own static or inline function that the call names; null cursor: another. */

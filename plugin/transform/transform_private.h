@@ -26,15 +26,18 @@ typedef enum ctune_fate {
 #undef X
 } ctune_fate;
 
-/* id, code, words, what would help. Why no region of the file can be put in. */
+/* id, severity, code, words, what would help. Why no region of the file can be put in. */
 #define CTUNE_OBSTACLE_TABLE(X)                                                                    \
-    X(NONE, NULL, NULL, NULL)                                                                      \
-    X(SELF_INCLUDE, "self-include",                                                                \
+    X(NONE, CTUNE_NOTE, NULL, NULL, NULL)                                                          \
+    X(COVERAGE, CTUNE_REMARK, "coverage",                                                          \
+      "not tuned: --coverage counts how often the lines of the file as it is are run",             \
+      "nothing is to be done; builds without it are tuned")                                        \
+    X(SELF_INCLUDE, CTUNE_WARNING, "self-include",                                                 \
       "not tuned: the file includes itself, so that its loops may be compiled several times",      \
       "move the loop into a file of its own")
 
 typedef enum ctune_obstacle {
-#define X(id, code, words, hint) CTUNE_OBSTACLE_##id,
+#define X(id, severity, code, words, hint) CTUNE_OBSTACLE_##id,
     CTUNE_OBSTACLE_TABLE(X)
 #undef X
 } ctune_obstacle;
