@@ -86,6 +86,7 @@ void ctune_run_workload_print(const ctune_run_workload *load, const ctune_run_se
     ctune_text_line(out, "bound %.17g", load->bound_terms);
     ctune_text_line(out, "limits %.17g %.17g %zu", load->time_limit_s, load->min_sample_ns,
                     load->memory_limit_bytes);
+    ctune_text_line(out, "original %.17g", load->original_s);
     for (int i = 0; i < load->n_params; i++) {
         ctune_text_line(out, "param %" PRId64, load->params[i]);
     }
@@ -213,6 +214,7 @@ bool ctune_run_workload_parse(const char *line, ctune_run_workload *load, ctune_
     }
     return sscanf(line, "seed %" SCNu64, &load->seed) == 1 ||
            sscanf(line, "bound %lf", &load->bound_terms) == 1 ||
+           sscanf(line, "original %lf", &load->original_s) == 1 ||
            sscanf(line, "limits %lf %lf %zu", &load->time_limit_s, &load->min_sample_ns,
                   &load->memory_limit_bytes) == 3;
 }

@@ -10,6 +10,8 @@
  */
 #include "plugin/extract/build.h"
 
+#include "search/bound/bound.h"
+
 #include <isl/aff.h>
 #include <isl/constraint.h>
 #include <isl/ctx.h>
@@ -136,15 +138,12 @@ static isl_set *counterexamples(ctune_build *b, int n_cons, const ctune_aff *con
 }
 
 static void budget_start(ctune_build *b) {
-    isl_ctx_reset_error(b->isl);
-    isl_ctx_reset_operations(b->isl);
-    isl_ctx_set_max_operations(b->isl, BUDGET);
+    ctune_bound_begin(b->isl, BUDGET);
 }
 
 static bool is_overspent(ctune_build *b) {
     bool failed = isl_ctx_last_error(b->isl) != isl_error_none;
-    isl_ctx_reset_error(b->isl);
-    isl_ctx_set_max_operations(b->isl, 0);
+    ctune_bound_end(b->isl);
     return failed;
 }
 

@@ -158,7 +158,7 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
     int line, col;
     ctune_source_place(&x->source, o->begin, &line, &col);
     *is_other = false;
-    if (!build(b) || !ctune_macros_guard(&x->parsed, b) ||
+    if (!build(b) || !ctune_conditions_guard(&x->parsed, b) || !ctune_macros_guard(&x->parsed, b) ||
         !ctune_types_guard(&x->parsed, b, b->statement)) {
         return CTUNE_EREFUSED;
     }
@@ -194,6 +194,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
                          .begin = ctune_cx_begin(m->statement),
                          .end = m->end,
                          .wrapv = x->parsed.wrapv,
+                         .is_replaceable = x->parsed.is_replaceable,
                          .has_fast_math = x->parsed.has_fast_math,
                          .n_fitted = n_fitted,
                          .fitted = fitted,

@@ -7,6 +7,8 @@
  */
 #include "search/deps/deps_private.h"
 
+#include "search/bound/bound.h"
+
 #include <isl/constraint.h>
 #include <isl/local_space.h>
 #include <isl/val.h>
@@ -17,19 +19,17 @@
  * --------------------------------------------------------------------------------------- */
 
 void ctune_isl_begin(isl_ctx *isl, unsigned long budget) {
-    isl_ctx_reset_error(isl);
-    isl_ctx_reset_operations(isl);
-    isl_ctx_set_max_operations(isl, budget);
+    ctune_bound_begin(isl, budget);
 }
 
 ctune_status ctune_isl_end(ctune_ctx *ctx, isl_ctx *isl, const char *what) {
     enum isl_error error = isl_ctx_last_error(isl);
-    isl_ctx_set_max_operations(isl, 0);
-    isl_ctx_reset_error(isl);
+    ctune_bound_end(isl);
     switch (error) {
     case isl_error_none:
         return CTUNE_OK;
     case isl_error_quota:
+    case isl_error_abort:
         return ctune_fail(ctx, CTUNE_EREFUSED, "%s: too complex: isl's operation budget is spent",
                           what);
     case isl_error_alloc:

@@ -144,7 +144,7 @@ typedef struct ctune_place {
     X(CONVERT, "convert", 1) /* from the kid's type, lane by lane; as a C cast */                  \
     X(MIN, "min", 2)         /* kid0 < kid1 ? kid0 : kid1 */                                       \
     X(MAX, "max", 2)         /* kid0 > kid1 ? kid0 : kid1 */                                       \
-    X(CALL, "call", -1)      /* scalar; text = pure math function, see ctune_math_find */          \
+    X(CALL, "call", -1)      /* text = pure math function, ctune_math_find; lanes: ..._lanes_of */ \
     X(SPLAT, "splat", 1)     /* scalar kid in all lanes */                                         \
     X(GATHER, "gather", -1)  /* lanes scalar kids */                                               \
     X(EXTRACT, "extract", 1) /* scalar: lane `lane` of a vector kid */

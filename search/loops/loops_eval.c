@@ -359,6 +359,17 @@ NOINLINE static void eval_lanewise(machine *m, const ctune_value *v, te_value *o
     }
 }
 
+NOINLINE static void eval_lane_calls(machine *m, const ctune_value *v, te_value *out) {
+    te_value arg[2][CTUNE_MAX_LANES];
+    for (int i = 0; i < v->n_kids && i < 2; i++) {
+        eval_vector(m, v->kids[i], arg[i]);
+    }
+    for (int k = 0; k < v->lanes; k++) {
+        te_value args[3] = {arg[0][k], v->n_kids > 1 ? arg[1][k] : arg[0][k]};
+        out[k] = te_value_call(v->text, v->type, args, v->n_kids);
+    }
+}
+
 /* out [v->lanes] */
 static void eval_vector(machine *m, const ctune_value *v, te_value *out) {
     if (m->depth >= MAX_VECTOR_DEPTH) {
@@ -386,6 +397,8 @@ static void eval_vector(machine *m, const ctune_value *v, te_value *out) {
         eval_fma(m, v, out);
     } else if (v->op == CTUNE_V_SELECT) {
         eval_blend(m, v, out);
+    } else if (v->op == CTUNE_V_CALL) {
+        eval_lane_calls(m, v, out);
     } else {
         eval_lanewise(m, v, out);
     }

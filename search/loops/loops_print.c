@@ -292,7 +292,6 @@ static int derived_lanes(const ctune_value *v) {
     case CTUNE_V_CONST:
     case CTUNE_V_INDEX:
     case CTUNE_V_EXTRACT:
-    case CTUNE_V_CALL:
         return 1;
     case CTUNE_V_LOAD:
         return v->place.n_idx > 0 ? v->lanes : 1;

@@ -186,11 +186,28 @@ static bool is_innermost(const ctune_lnode *node) {
     return node->other == NULL || is_innermost(node->other);
 }
 
+/* Does some statement of the loop set a temporary that lives outside of it? Then the loop stays
+ * serial, though dependences may allow it to be parallel or a vector (a loop of one iteration): a
+ * variable belongs to one thread. */
+static bool sets_outer(const lowerer *w, int node) {
+    int stmts[CTUNE_MAX_STMTS];
+    int n = lower_stmts_under(w, node, stmts);
+    for (int i = 0; i < n; i++) {
+        int t = w->region->stages[w->tree->stmts[stmts[i]].stage].target.tensor;
+        if (w->region->tensors[t].is_temp && w->scalar_var[t] >= 0 &&
+            !lower_is_ancestor(w, node, w->temp_scope[t])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What the compiler is told of a finished loop. */
-static void annotate(lowerer *w, int node, ctune_lnode *loop) {
+static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into) {
     const ctune_nnode *nn = &w->nest->node[node];
-    if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop)) {
+    if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
         loop->ann = CTUNE_LANN_SIMD;
+        lower_lanes_of_calls(w, node, loop, into);
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
         loop->ann = CTUNE_LANN_UNROLL;
         loop->factor = w->nest->node[nn->outer].step;
@@ -217,13 +234,13 @@ static int find_register_at(const lowerer *w, int node) {
 
 /* The body of loop `node` (or of the root): packed copies, declarations, children. */
 ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
-    ctune_status status = w->no_register ? CTUNE_OK : lower_packs_at(w, node, into);
-    if (status != CTUNE_OK) {
-        return status;
-    }
     lower_decls_at(w, node, into);
     int stmt = w->no_register ? -1 : find_register_at(w, node);
-    return stmt >= 0 ? lower_register(w, node, stmt, into) : lower_kids(w, node, into);
+    if (stmt < 0) {
+        return lower_kids(w, node, into);
+    }
+    ctune_status status = lower_packs_at(w, node, w->nest->node[node].first, into);
+    return status == CTUNE_OK ? lower_register(w, node, stmt, into) : status;
 }
 
 ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
@@ -231,10 +248,13 @@ ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
     for (int kid = w->nest->node[node].first; kid >= 0; kid = w->nest->node[kid].next) {
         int stmts[CTUNE_MAX_STMTS];
         ctune_lnode *where = into;
+        if (!w->no_register) {
+            status = lower_packs_at(w, node, kid, into);
+        }
         if (lower_stmts_under(w, kid, stmts) == 1) {
             where = lower_open_guard(w, stmts[0], into);
         }
-        status = lower_node(w, kid, where);
+        status = status == CTUNE_OK ? lower_node(w, kid, where) : status;
         if (status != CTUNE_OK) {
             return status;
         }
@@ -294,22 +314,6 @@ static lower_limit copy_limit(lowerer *w, const lower_limit *limit) {
         memcpy(copy.bound, limit->bound, (size_t)limit->n * sizeof *copy.bound);
     }
     return copy;
-}
-
-/* Does some statement of the loop set a temporary that lives outside of it? Then the loop stays
- * serial, though dependences may allow it to be parallel (a loop of one iteration): a variable
- * belongs to one thread. */
-static bool sets_outer(const lowerer *w, int node) {
-    int stmts[CTUNE_MAX_STMTS];
-    int n = lower_stmts_under(w, node, stmts);
-    for (int i = 0; i < n; i++) {
-        int t = w->region->stages[w->tree->stmts[stmts[i]].stage].target.tensor;
-        if (w->region->tensors[t].is_temp && w->scalar_var[t] >= 0 &&
-            !lower_is_ancestor(w, node, w->temp_scope[t])) {
-            return true;
-        }
-    }
-    return false;
 }
 
 bool lower_is_parallel(const lowerer *w, int node) {
@@ -398,7 +402,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     lower_pop(w);
     w->node_var[node] = -1;
     if (value == NULL) {
-        annotate(w, node, loop);
+        annotate(w, node, loop, into);
     }
     return status;
 }

@@ -161,6 +161,16 @@ typedef enum ctune_op {
  * arguments, abs, labs). Returns the number of arguments, 0 when the name is not known; *type: of
  * all arguments and of the result. */
 int ctune_math_find(const char *name, ctune_type *type);
+/* How a function comes in vectors. EXACT: an instruction gives the same bits, and sets no errno.
+ * APPROX: a library does, with other bits, within 4 ulp (glibc's libmvec). */
+typedef enum ctune_math_lanes {
+    CTUNE_MATH_SCALAR,
+    CTUNE_MATH_EXACT,
+    CTUNE_MATH_APPROX
+} ctune_math_lanes;
+ctune_math_lanes ctune_math_lanes_of(const char *name);
+/* The C name that a function of f32 or f64 is derived from: "sqrt" of "sqrtf"; "" when unknown. */
+const char *ctune_math_root(const char *name);
 
 typedef struct ctune_op_info {
     const char *token, *c_token;
