@@ -497,9 +497,11 @@ static bool check_ranges(ctune_build *b, header *h, int n_outer) {
     bool may_wrap = !is_signed || h->type < CTUNE_I32 || b->wrapv;
     if (may_wrap &&
         !ctune_affine_fits(b, b->domain.n, b->domain.at, next(b, h, h->value), h->type)) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRAPS, h->cursor,
-                                  "the counter '%s' may leave the range of '%s'", h->var->name,
-                                  ctune_type_get(h->type)->c_name);
+        ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRAPS, h->cursor,
+                           "the counter '%s' may leave the range of '%s'", h->var->name,
+                           ctune_type_get(h->type)->c_name);
+        return h->type >= CTUNE_I32 &&
+               ctune_affine_cure(b, b->domain.n, b->domain.at, next(b, h, h->value), h->type);
     }
     for (int i = 0; i < h->n_sides; i++) {
         if (!check_side(b, h, i, n_outer)) {

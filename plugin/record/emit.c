@@ -7,6 +7,7 @@
  */
 #include "plugin/record/record.h"
 
+#include "plugin/record/profile.h"
 #include "runtime/rng.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ static const char declarations[] =
     "#endif\n";
 
 static uint64_t site_of(const ctune_region *region, const char *path) {
-    uint64_t workload = ctune_workload_key(region, NULL);
+    uint64_t workload = ctune_shape_key(region);
     uint64_t hash = ctune_hash(CTUNE_HASH_INIT, path, strlen(path) + 1);
     hash = ctune_hash(hash, region->name, strlen(region->name) + 1);
     return ctune_hash(hash, &workload, sizeof workload);
@@ -93,7 +94,7 @@ static void put_site(const ctune_unit *unit, int i_region, const char *path, ctu
         ctune_text_printf(out, "%s%s", i > 0 ? " " : "", region->params[i].name);
     }
     ctune_text_printf(out, "\",\n    0x%016llxULL, CTUNE_RECORD_VERSION, %d, %d};\n",
-                      (unsigned long long)ctune_workload_key(region, NULL),
+                      (unsigned long long)ctune_shape_key(region),
                       region->line - added_lines(unit, unit->regions[i_region].pragma_begin),
                       region->n_params);
 }

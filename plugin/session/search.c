@@ -63,7 +63,7 @@ static double budget_of(const ctune_session *o) {
  * allows. */
 static double whole_time(const ctune_search *s) {
     static const double MOST_SHARE = 0.45;
-    double whole_s = 1.3 * s->job.scale.original_s;
+    double whole_s = 1.5 * s->job.scale.original_s;
     return s->job.scale.is_scaled && whole_s < MOST_SHARE * s->budget_s ? whole_s : 0;
 }
 
@@ -140,6 +140,7 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     options.seed = (uint64_t)o->seed;
     options.max_trials = (int)o->trials;
     options.batch = o->batch > 0 ? (int)o->batch : 0;
+    options.trial_s = bench->compile_s;
     options.patience_trials = o->trials > 0 ? 0 : -1;
     options.alpha = is_ablated(o, "diversity") ? 0 : options.alpha;
     options.no_draft = is_ablated(o, "draft");
@@ -390,7 +391,7 @@ static ctune_status meet_original(ctune_ctx *ctx, ctune_search *s, const ctune_l
     ctune_finalists final = {.left_s = left_s < whole_s && left_s >= 0 ? 0 : left_s - whole_s,
                              .is_early = is_early};
     final.left_s = left_s < 0 ? -1 : final.left_s;
-    final.has_whole = whole_s > 0;
+    final.whole_ns = whole_s > 0 ? s->limit_ns : 0;
     double used_s[CTUNE_N_PARTS] = {0}, before_s, after_s, run_s;
     ctune_runner_times(s->job.bench.runner, &before_s, &run_s);
     ctune_status status = finalists(ctx, s, lock, is_early, &final);

@@ -274,8 +274,10 @@ typedef struct ctune_node {
     X(BAND, "&=", 1)                                                                               \
     X(BOR, "|=", 1)                                                                                \
     X(BXOR, "^=", 1)                                                                               \
-    X(MIN, "min=", 1) /* x = x < e ? x : e */                                                      \
-    X(MAX, "max=", 1) /* x = x > e ? x : e */
+    X(MIN, "min=", 1)     /* x = x < e ? x : e */                                                  \
+    X(MAX, "max=", 1)     /* x = x > e ? x : e */                                                  \
+    X(BELOW, "below=", 1) /* x = e < x ? e : x: of floats another NaN, another zero than min= */   \
+    X(ABOVE, "above=", 1) /* x = e > x ? e : x */
 
 typedef enum ctune_update {
 #define X(id, token, assoc) CTUNE_UPDATE_##id,

@@ -35,8 +35,9 @@ static ctune_update pick_update(gen *g, bool is_reduction) {
         return CTUNE_UPDATE_ADD;
     }
     if (kind < (is_reduction ? 90 : 30)) {
-        static const ctune_update ints[] = {CTUNE_UPDATE_SUB,  CTUNE_UPDATE_MIN, CTUNE_UPDATE_MAX,
-                                            CTUNE_UPDATE_BXOR, CTUNE_UPDATE_BOR, CTUNE_UPDATE_MUL};
+        static const ctune_update ints[] = {CTUNE_UPDATE_SUB, CTUNE_UPDATE_ABOVE,
+                                            CTUNE_UPDATE_MAX, CTUNE_UPDATE_BXOR,
+                                            CTUNE_UPDATE_BOR, CTUNE_UPDATE_MUL};
         return ints[below(g, ctune_type_is_float(g->calc) ? 3 : 6)];
     }
     return g->is_simple && is_reduction ? CTUNE_UPDATE_ADD : CTUNE_UPDATE_SET;
@@ -370,6 +371,26 @@ static const ctune_node *stencil(gen *g) {
     return close_loop(g, &time, sequence(g, n, kids));
 }
 
+/* A matrix updated from its own row and column k in step k: paths, eliminations. */
+static const ctune_node *pivot(gen *g) {
+    static const int target[2] = {1, 2}, column[2] = {1, 0}, row[2] = {0, 2};
+    int a = gen_new_tensor(g, 'R', g->type, 2);
+    loop loops[3];
+    for (int d = 0; d < 3; d++) {
+        loops[d] = open_loop(g, d > 0 && chance(g, 15) ? LOOP_SHIFTED : LOOP_PLAIN);
+    }
+    const ctune_expr *x = gen_read_access(g, gen_make_access(g, a, column, true));
+    const ctune_expr *y =
+        chance(g, 80) ? gen_read_access(g, gen_make_access(g, a, row, true)) : gen_leaf(g);
+    const ctune_expr *sum = gen_node(g, CTUNE_OP_ADD, g->calc, 2, x, y, NULL);
+    ctune_update update = chance(g, 60) ? CTUNE_UPDATE_MIN : CTUNE_UPDATE_SET;
+    const ctune_node *body = new_stage(g, gen_make_access(g, a, target, true), update, sum);
+    for (int d = 2; d >= 0; d--) {
+        body = close_loop(g, &loops[d], body);
+    }
+    return body;
+}
+
 /* A scalar temporary: set, summed over an inner loop, used. */
 static const ctune_node *with_temporary(gen *g) {
     int depth = between(g, 1, 2), order[2] = {0, 1};
@@ -432,6 +453,8 @@ static const ctune_node *random_program(gen *g) {
         kids[0] = product(g);
     } else if (kind < 55) {
         kids[0] = stencil(g);
+    } else if (kind < 59) {
+        kids[0] = pivot(g);
     } else if (kind < 68) {
         kids[0] = with_temporary(g);
     } else if (kind < 84) {
