@@ -166,15 +166,53 @@ static bool freeze_dims(ctune_build *b, ctune_lval *lval, CXCursor at) {
     return true;
 }
 
+static bool load_pointer(ctune_build *b, ctune_lval *lval, CXCursor at);
+
+/* A pointer that moves: so many elements from where it stood. */
+static bool load_moving(ctune_build *b, ctune_lval *lval, CXCursor at) {
+    ctune_var *var = lval->root;
+    const ctune_poly *moved = ctune_index_current(b, var);
+    if (moved == NULL) {
+        ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, at,
+                           "the pointer '%s' changes in the region", var->name);
+        return ctune_build_cure(
+            b,
+            "annotate a loop inside, in which '%s' stays; or index from a fixed "
+            "pointer: %s[i]",
+            var->name, var->name);
+    }
+    if (var->pointer != NULL) {
+        *lval = *var->pointer;
+    } else {
+        int n = var->n_writes;
+        var->n_writes = 0; /* its base is where it stood before the region */
+        bool ok = load_pointer(b, lval, at);
+        var->n_writes = n;
+        if (!ok) {
+            return false;
+        }
+    }
+    lval->pending = ctune_poly_add(b->arena, lval->pending, moved);
+    return lval->pending != NULL;
+}
+
 /* The pointer lvalue is read: what it points to, offset 0. */
 static bool load_pointer(ctune_build *b, ctune_lval *lval, CXCursor at) {
+    if (lval->n_steps == 0 && ctune_index_is_pointer(lval->root)) {
+        return load_moving(b, lval, at);
+    }
     if (lval->n_steps == 0 && lval->root->pointer != NULL) {
         *lval = *lval->root->pointer;
         return true;
     }
     if (lval->root->n_writes > 0 && lval->n_steps == 0) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, at,
-                                  "the pointer '%s' changes in the region", lval->root->name);
+        ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, at,
+                           "the pointer '%s' changes in the region", lval->root->name);
+        return ctune_build_cure(
+            b,
+            "annotate a loop inside, in which '%s' stays; or index from a fixed "
+            "pointer: %s[i]",
+            lval->root->name, lval->root->name);
     }
     if (lval->root->is_inside) {
         return ctune_build_refuse(b, CTUNE_REFUSE_POINTER_EXPRESSION, at,
@@ -323,6 +361,28 @@ static bool pointer_unexposed(ctune_build *b, CXCursor cursor, ctune_lval *out) 
     return ctune_lval_pointer(b, core, out);
 }
 
+/* *p++: where it stands now; the step is a statement of its own behind this one. */
+static bool step_pointer(ctune_build *b, CXCursor cursor, enum CXUnaryOperatorKind op,
+                         ctune_lval *out) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
+    CXCursor operand = kids.n == 1 ? ctune_cx_strip(b->arena, kids.at[0]) : cursor;
+    ctune_var *var = ctune_cx_kind(operand) == CXCursor_DeclRefExpr
+                         ? ctune_vars_find(b, ctune_cx_decl(operand))
+                         : NULL;
+    if (var == NULL || !ctune_index_is_pointer(var) ||
+        ctune_inline_is_bound(b, ctune_cx_decl(operand))) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, cursor, "'%s' moves a pointer",
+                                  ctune_build_text(b, cursor));
+    }
+    if (!ctune_lval_pointer(b, operand, out) || !ctune_step_note(b, cursor)) {
+        return false;
+    }
+    bool is_pre = op == CXUnaryOperator_PreInc || op == CXUnaryOperator_PreDec;
+    int by = !is_pre ? 0 : op == CXUnaryOperator_PreInc ? 1 : -1;
+    out->pending = ctune_poly_add(b->arena, out->pending, ctune_poly_const(b->arena, by));
+    return out->pending != NULL;
+}
+
 bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     switch (ctune_cx_kind(cursor)) {
@@ -347,8 +407,7 @@ bool ctune_lval_pointer(ctune_build *b, CXCursor cursor, ctune_lval *out) {
             return pointer_address(b, kids.at[0], out, cursor);
         }
         if (op >= CXUnaryOperator_PostInc && op <= CXUnaryOperator_PreDec) {
-            return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, cursor,
-                                      "'%s' moves a pointer", ctune_build_text(b, cursor));
+            return step_pointer(b, cursor, op, out);
         }
         if (op == CXUnaryOperator_Extension && kids.n == 1) {
             return ctune_lval_pointer(b, kids.at[0], out);

@@ -396,6 +396,24 @@ static ctune_int get_binary(ctune_build *b, CXCursor cursor) {
     }
 }
 
+bool ctune_step_note(ctune_build *b, CXCursor cursor) {
+    if (!b->may_step || b->n_lazy > 0) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor,
+                                  "'%s' changes a variable where it may not be evaluated, or again",
+                                  ctune_build_text(b, cursor));
+    }
+    for (int i = 0; i < b->steps.n; i++) {
+        if (clang_equalCursors(b->steps.at[i], cursor)) {
+            return true;
+        }
+    }
+    CXCursor *slot = CTUNE_PUSH(b, b->steps);
+    if (slot != NULL) {
+        *slot = cursor;
+    }
+    return slot != NULL;
+}
+
 /* a[k++]: the value now; the step is a statement of its own behind this one. */
 static ctune_int get_step(ctune_build *b, CXCursor cursor, enum CXUnaryOperatorKind op) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
@@ -404,21 +422,14 @@ static ctune_int get_step(ctune_build *b, CXCursor cursor, enum CXUnaryOperatorK
                          ? ctune_vars_find(b, ctune_cx_decl(operand))
                          : NULL;
     ctune_int x = NONE;
-    if (var != NULL && ctune_index_is(var) && !var->is_counter) {
+    bool is_ours = var != NULL && !ctune_inline_is_bound(b, ctune_cx_decl(operand));
+    if (is_ours && ctune_index_is(var) && !var->is_counter) {
         x = ctune_index_get(b, var, cursor);
     }
-    bool is_noted = false;
-    for (int i = 0; i < b->steps.n; i++) {
-        is_noted |= clang_equalCursors(b->steps.at[i], cursor) != 0;
-    }
-    CXCursor *slot = x.poly == NULL ? NULL : is_noted ? b->steps.at : CTUNE_PUSH(b, b->steps);
-    if (slot == NULL) {
+    if (x.poly == NULL || !ctune_step_note(b, cursor)) {
         ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor, "'%s' changes a variable",
                            ctune_build_text(b, cursor));
         return NONE;
-    }
-    if (!is_noted) {
-        *slot = cursor;
     }
     if (op == CXUnaryOperator_PreInc || op == CXUnaryOperator_PreDec) {
         const ctune_poly *step = ctune_poly_const(b->arena, op == CXUnaryOperator_PreInc ? 1 : -1);

@@ -155,13 +155,33 @@ void ctune_stage_fold_guard(ctune_build *b, ctune_mnode *guard) {
 
 /* ---- building -------------------------------------------------------------------------------- */
 
+/* What stands between loops: the pragma goes to the loop inside. false. */
+static bool cure_inner(ctune_build *b, CXCursor at) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, b->statement);
+    CXCursor body = kids.n > 0 ? kids.at[kids.n - 1] : b->statement;
+    ctune_kids list = ctune_cx_statements(b->arena, body);
+    for (int i = 0; i < list.n; i++) {
+        enum CXCursorKind kind = ctune_cx_kind(list.at[i]);
+        bool is_apart = ctune_cx_end(list.at[i]) <= ctune_cx_begin(at) ||
+                        ctune_cx_begin(list.at[i]) >= ctune_cx_end(at);
+        if (is_apart && (kind == CXCursor_ForStmt || kind == CXCursor_WhileStmt)) {
+            int line, col;
+            ctune_source_place(b->source, ctune_cx_begin(list.at[i]), &line, &col);
+            return ctune_build_cure(
+                b, "annotate the loop inside, at line %d, which it stands beside", line);
+        }
+    }
+    return false;
+}
+
 static bool get_target(ctune_build *b, CXCursor cursor, target *out) {
     if (!ctune_lval_get(b, cursor, &out->lval)) {
         return false;
     }
     if (ctune_cx_is_pointer(out->lval.type)) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, cursor,
-                                  "the pointer '%s' is assigned", ctune_build_text(b, cursor));
+        ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, cursor, "the pointer '%s' is assigned",
+                           ctune_build_text(b, cursor));
+        return cure_inner(b, cursor);
     }
     ctune_var *var = out->lval.root;
     if (out->lval.n_steps == 0 && var->is_counter) {
@@ -219,6 +239,15 @@ static ctune_var *index_of(const target *t) {
     return t->lval.n_steps == 0 && ctune_index_is(t->lval.root) ? t->lval.root : NULL;
 }
 
+/* The pointer that a statement moves; NULL: none. */
+static ctune_var *moved_pointer(ctune_build *b, CXCursor left) {
+    left = ctune_cx_strip(b->arena, left);
+    ctune_var *var = ctune_cx_kind(left) == CXCursor_DeclRefExpr
+                         ? ctune_vars_find(b, ctune_cx_decl(left))
+                         : NULL;
+    return var != NULL && ctune_index_is_pointer(var) ? var : NULL;
+}
+
 static bool build_compound(ctune_build *b, CXCursor cursor) {
     static const struct {
         enum CXBinaryOperatorKind kind;
@@ -236,6 +265,13 @@ static bool build_compound(ctune_build *b, CXCursor cursor) {
                  {CXBinaryOperator_OrAssign, CTUNE_UPDATE_BOR, CTUNE_OP_BOR}};
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     target t;
+    ctune_var *pointer = kids.n == 2 ? moved_pointer(b, kids.at[0]) : NULL;
+    if (pointer != NULL && !ctune_cx_has_effect(b->arena, kids.at[1])) { /* p += n */
+        ctune_index_set(
+            b, pointer,
+            ctune_index_eval(b, pointer, clang_getCursorBinaryOperatorKind(cursor), kids.at[1]));
+        return true;
+    }
     if (kids.n != 2 || !get_target(b, kids.at[0], &t)) {
         return kids.n == 2 ? false
                            : ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "no assignment");
@@ -273,6 +309,11 @@ static bool build_compound(ctune_build *b, CXCursor cursor) {
 static bool build_step(ctune_build *b, CXCursor cursor, bool is_plus) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
     target t;
+    ctune_var *pointer = kids.n == 1 ? moved_pointer(b, kids.at[0]) : NULL;
+    if (pointer != NULL) {
+        ctune_index_set(b, pointer, ctune_index_step(b, pointer, is_plus ? 1 : -1));
+        return true;
+    }
     if (kids.n != 1 || !get_target(b, kids.at[0], &t)) {
         return kids.n == 1 ? false
                            : ctune_build_refuse(b, CTUNE_REFUSE_STATEMENT, cursor, "no assignment");
@@ -407,8 +448,9 @@ static bool build_expression(ctune_build *b, CXCursor cursor) {
         return ctune_inline_statement(b, cursor, definition);
     }
     if (ctune_cx_kind(cursor) == CXCursor_CallExpr) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "call of '%s'",
-                                  ctune_cx_name(b->arena, cursor));
+        ctune_build_refuse(b, CTUNE_REFUSE_CALL, cursor, "call of '%s'",
+                           ctune_cx_name(b->arena, cursor));
+        return cure_inner(b, cursor);
     }
     if (strncmp(ctune_build_text(b, cursor), "assert", 6) == 0) {
         return ctune_build_refuse(b, CTUNE_REFUSE_SIDE_EFFECT, cursor,
@@ -419,12 +461,7 @@ static bool build_expression(ctune_build *b, CXCursor cursor) {
                               ctune_build_text(b, cursor));
 }
 
-bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
-    int from = b->steps.n;
-    if (!build_expression(b, cursor)) {
-        b->steps.n = from;
-        return false;
-    }
+bool ctune_assign_steps(ctune_build *b, int from) {
     bool ok = true;
     int to = b->steps.n;
     for (int i = from; i < to && ok; i++) {
@@ -434,4 +471,17 @@ bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
     }
     b->steps.n = from;
     return ok;
+}
+
+bool ctune_assign_build(ctune_build *b, CXCursor cursor) {
+    int from = b->steps.n;
+    bool may_step = b->may_step;
+    b->may_step = true;
+    bool ok = build_expression(b, cursor);
+    b->may_step = may_step;
+    if (!ok) {
+        b->steps.n = from;
+        return false;
+    }
+    return ctune_assign_steps(b, from);
 }

@@ -8,6 +8,8 @@
 
 /* An expression used as a statement. */
 bool ctune_assign_build(ctune_build *b, CXCursor cursor);
+/* What stepped in the statement since b->steps had `from` entries. */
+bool ctune_assign_steps(ctune_build *b, int from);
 /* The initialiser of a scalar declared in the region. */
 bool ctune_assign_initialiser(ctune_build *b, CXCursor decl, ctune_var *var, CXCursor init);
 /* Stage node, not yet in the tree. target_acc: id of the write in b->accs. NULL when memory is out.

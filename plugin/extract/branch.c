@@ -247,7 +247,105 @@ static bool refuse_goto(ctune_build *b, CXCursor at) {
                               ctune_build_text(b, at));
 }
 
+static bool note_rest(ctune_build *b, ctune_kids list, int i) {
+    ctune_rest *rest = CTUNE_PUSH(b, b->rests);
+    if (rest != NULL) {
+        *rest = (ctune_rest){list.at[i], {list.n - i - 1, list.at + i + 1}};
+    }
+    return rest != NULL;
+}
+
+/* Does the statement choose the value of an index? */
+static bool sets_index(ctune_build *b, CXCursor statement) {
+    for (int i = 0; i < b->vars.n; i++) {
+        if (ctune_index_is(&b->vars.at[i]) &&
+            ctune_vars_count_writes(b, statement, &b->vars.at[i]) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `int k = c ? x : y;` for an index k: its declaration and the conditional. */
+static bool is_declared_choice(ctune_build *b, CXCursor statement, CXCursor *decl,
+                               ctune_kids *parts) {
+    ctune_kids kids = ctune_cx_kids(b->arena, statement);
+    if (ctune_cx_kind(statement) != CXCursor_DeclStmt || kids.n != 1) {
+        return false;
+    }
+    ctune_kids exprs = ctune_cx_exprs(b->arena, kids.at[0]);
+    ctune_var *var = ctune_vars_find(b, kids.at[0]);
+    CXCursor init = exprs.n > 0 ? ctune_cx_strip(b->arena, exprs.at[exprs.n - 1]) : statement;
+    *decl = kids.at[0];
+    *parts = ctune_cx_exprs(b->arena, init);
+    return var != NULL && ctune_index_is(var) && parts->n == 3 &&
+           ctune_cx_kind(init) == CXCursor_ConditionalOperator &&
+           !ctune_cx_has_effect(b->arena, init);
+}
+
+static bool build_declared_side(ctune_build *b, ctune_mnode *node, CXCursor decl, CXCursor value,
+                                ctune_kids rest, bool is_tail) {
+    ctune_mnode *parent = b->at;
+    ctune_var *var = ctune_vars_find(b, decl);
+    b->at = node;
+    b->n_maybe++;
+    ctune_variable_declare(b, var);
+    var->is_argument = true; /* its value is not its initialiser's */
+    bool ok = ctune_assign_initialiser(b, decl, var, value) && ctune_branch_list(b, rest, is_tail);
+    b->n_maybe--;
+    b->at = parent;
+    return ok;
+}
+
+/* The declaration with either value, each with what follows. */
+static bool build_declared_choice(ctune_build *b, CXCursor decl, ctune_kids parts, ctune_kids rest,
+                                  bool is_tail) {
+    ctune_mnode *node = ctune_mnode_new(b, CTUNE_M_GUARD);
+    const ctune_var *before = ctune_index_save(b);
+    if (node == NULL || before == NULL) {
+        return false;
+    }
+    node->parent = b->at;
+    node->guard = ctune_expr_condition(b, parts.at[0]);
+    bool ok = node->guard != NULL && build_declared_side(b, node, decl, parts.at[1], rest, is_tail);
+    const ctune_var *then = ok ? ctune_index_save(b) : NULL;
+    ctune_index_rewind(b, before);
+    node->in_otherwise = true;
+    ok = then != NULL && build_declared_side(b, node, decl, parts.at[2], rest, is_tail);
+    node->in_otherwise = false;
+    if (ok) {
+        ctune_index_merge(b, then, 0, NULL);
+    }
+    return ok && finish_guard(b, node, decl);
+}
+
+/* if (v[i] > 0) k = i - 1; else k = i; ... a[k] ...: when what follows needs to know the index, it
+ * is built in each of the branches. */
+static bool build_choice(ctune_build *b, ctune_kids list, int i, bool is_tail) {
+    ctune_snapshot before;
+    ctune_kids rest = {list.n - i - 1, list.at + i + 1}, parts;
+    CXCursor decl;
+    if (!ctune_snapshot_get(b, &before) || !ctune_statement_build(b, list.at[i])) {
+        return false;
+    }
+    if (ctune_branch_list(b, rest, is_tail)) {
+        return true;
+    }
+    bool is_unknown = b->why.refusal == CTUNE_REFUSE_SUBSCRIPT_ASSIGNED ||
+                      b->why.refusal == CTUNE_REFUSE_SUBSCRIPT_INDIRECT;
+    if (!is_unknown || b->split != NULL) {
+        return false;
+    }
+    ctune_snapshot_restore(b, &before, true);
+    if (is_declared_choice(b, list.at[i], &decl, &parts)) {
+        return build_declared_choice(b, decl, parts, rest, is_tail);
+    }
+    b->in_tail = is_tail;
+    return note_rest(b, list, i) && ctune_statement_build(b, list.at[i]);
+}
+
 bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail) {
+    enum { MOST_CHOICES = 16 };
     bool kept = b->in_tail, ok = true;
     for (int i = 0; i < list.n && ok; i++) {
         bool is_last = i + 1 == list.n;
@@ -266,13 +364,20 @@ bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail) {
         }
         bool returns = kind == CXCursor_ReturnStmt && ctune_callee_returns(b);
         bool is_choice = kind == CXCursor_IfStmt || kind == CXCursor_SwitchStmt;
-        bool skips = is_choice && jumps(b, list.at[i], is_tail);
-        if (skips && find_rest(b, list.at[i]) == NULL) {
-            ctune_rest *rest = CTUNE_PUSH(b, b->rests);
-            if (rest == NULL) {
-                return false;
-            }
-            *rest = (ctune_rest){list.at[i], {list.n - i - 1, list.at + i + 1}};
+        bool is_noted = is_choice && find_rest(b, list.at[i]) != NULL;
+        bool skips = is_noted || (is_choice && jumps(b, list.at[i], is_tail));
+        if (skips && !is_noted && !note_rest(b, list, i)) {
+            return false;
+        }
+        CXCursor decl;
+        ctune_kids parts;
+        bool chooses = is_choice ? !skips && sets_index(b, list.at[i])
+                                 : is_declared_choice(b, list.at[i], &decl, &parts);
+        if (chooses && !is_last && b->n_choices < MOST_CHOICES) {
+            b->n_choices++;
+            b->in_tail = false;
+            ok = build_choice(b, list, i, is_tail);
+            break;
         }
         b->in_tail = is_tail && (is_last || skips || returns);
         ok = ctune_statement_build(b, list.at[i]);

@@ -67,6 +67,7 @@ typedef struct ctune_var {
     bool is_parameter;     /* of the function */
     bool is_inside;        /* declared in the region, or in a function that it calls */
     bool is_callee;        /* the latter; parameters, too */
+    bool is_argument;      /* a parameter of such a function, with a value of its own */
     bool is_address_taken; /* anywhere in the function */
     bool is_scanned;
     bool is_stored_through; /* the region stores to an element that is reached from it */
@@ -267,7 +268,9 @@ typedef struct ctune_build {
     bool is_condition;      /* a condition is being read: loads in it are data */
     int n_maybe;            /* conditions around the current place that are not in `domain` */
     int n_lazy;             /* expressions around it that are evaluated under a condition only */
+    bool may_step;          /* what steps inside the expression at hand is done behind it */
     bool may_store;         /* a call at hand is all of the statement's right side */
+    int n_choices;          /* of an index, behind which the rest was tried */
     int n_copies;           /* statements that were built again in other branches */
     bool no_assume;         /* while trying: new run-time facts are not allowed */
     bool is_trial;          /* what is built is thrown away: every fact is granted */
@@ -364,6 +367,8 @@ typedef struct ctune_int {  /* an integer expression as mathematics */
     bool is_exact; /* the C value is poly; else only modulo 2^bits */
 } ctune_int;
 ctune_int ctune_affine_get(ctune_build *b, CXCursor cursor);
+/* ++ or -- inside the statement at hand: to be done behind it, once. */
+bool ctune_step_note(ctune_build *b, CXCursor cursor);
 ctune_int ctune_affine_cast(ctune_build *b, ctune_int value, ctune_type to, CXCursor at);
 /* Make exact, with facts where needed. */
 /* Is aff a value of `type` wherever cons hold? Makes facts. */
@@ -572,6 +577,7 @@ bool ctune_split_build(ctune_build *b, CXCursor statement);
 /* ---- index.c --------------------------------------------------------------------------------- */
 /* Integer variables that take part in subscripts: what they are worth, symbolically. */
 bool ctune_index_is(const ctune_var *var);
+bool ctune_index_is_pointer(const ctune_var *var); /* one that moves: p++, p += n */
 bool ctune_index_divides(const ctune_build *b, int div, int axis);
 void ctune_index_reset(ctune_var *var);                                 /* written: not known */
 const ctune_poly *ctune_index_current(ctune_build *b, ctune_var *var);  /* NULL: not known */

@@ -148,6 +148,7 @@ static bool open_frame(ctune_build *b, CXCursor call, CXCursor definition, bool 
         }
         f->at[i].decl = clang_getNullCursor();
         ctune_variable_declare(b, var);
+        var->is_argument = true;
         if (!ctune_type_check(b, type, parameter) ||
             !ctune_assign_initialiser(b, parameter, var, arg)) {
             return false;
@@ -159,14 +160,15 @@ static bool open_frame(ctune_build *b, CXCursor call, CXCursor definition, bool 
 
 static bool build_body(ctune_build *b, ctune_frame *frame, ctune_kids body) {
     ctune_frame *kept = b->frame;
-    bool was_tail = b->in_tail, may_store = b->may_store;
+    bool was_tail = b->in_tail, may_store = b->may_store, may_step = b->may_step;
     int n_lazy = b->n_lazy;
     b->frame = frame;
-    b->may_store = false;
+    b->may_store = b->may_step = false;
     bool ok = ctune_branch_list(b, body, true);
     b->frame = kept;
     b->in_tail = was_tail;
     b->may_store = may_store;
+    b->may_step = may_step;
     b->n_lazy = n_lazy;
     return ok;
 }

@@ -201,6 +201,10 @@ static bool print_values(ctune_build *b, ctune_text *out) {
     for (int i = 0; i < b->vars.n; i++) {
         const ctune_var *var = &b->vars.at[i];
         if (var->final != NULL) {
+            if (ctune_index_is_pointer(var)) {
+                ctune_text_line(out, "%s += ctune_end_%s;", var->name, var->name);
+                continue;
+            }
             ctune_text_line(out, "%s = (%s)ctune_end_%s;", var->name,
                             ctune_type_get(ctune_cx_type(var->type))->c_name, var->name);
         }

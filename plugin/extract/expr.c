@@ -200,7 +200,8 @@ static ctune_expr *get_variable(ctune_build *b, CXCursor cursor) {
         ctune_expr *e = get_affine_value(b, var->value, type);
         return e != NULL ? e : no(b, CTUNE_REFUSE_EXPRESSION, cursor, "not affine");
     }
-    if (var->value != NULL && var->n_writes == 0) { /* never changes: its initialiser again */
+    if (var->value != NULL && var->n_writes == 0 &&
+        !var->is_argument) { /* never changes: its initialiser again */
         return ctune_expr_cast(b, ctune_expr_get(b, var->init), type);
     }
     if (ctune_index_is(var) && (var->n_writes > 0 || var->was_counter)) {

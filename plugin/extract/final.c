@@ -113,8 +113,15 @@ bool ctune_index_finish(ctune_build *b) {
     drop_stages(b, b->root, -1);
     for (int i = 0; i < b->vars.n; i++) {
         ctune_var *var = &b->vars.at[i];
-        if (ctune_index_is(var) && var->n_writes > 0 && var->tensor >= 0 &&
-            is_stored(b, b->root, var->tensor)) {
+        if (ctune_index_is_pointer(var)) {
+            set_final(b, var);
+            if (var->is_live_after && !var->is_inside && var->final == NULL) {
+                return ctune_build_refuse_at(b, CTUNE_REFUSE_MOVING_POINTER, b->begin,
+                                             "where '%s' points after the region is not known",
+                                             var->name);
+            }
+        } else if (ctune_index_is(var) && var->n_writes > 0 && var->tensor >= 0 &&
+                   is_stored(b, b->root, var->tensor)) {
             set_final(b, var);
         }
     }

@@ -11,7 +11,20 @@
 
 enum { MAX_CHOICES = 8 };
 
+bool ctune_index_is_pointer(const ctune_var *var) {
+    return var->type.kind == CXType_Pointer && var->n_writes > 0 && var->is_automatic &&
+           !var->is_address_taken && !var->is_argument;
+}
+
+/* Pointers that move count the elements from where they stood. */
+static ctune_type index_type(const ctune_var *var) {
+    return ctune_index_is_pointer(var) ? CTUNE_I64 : ctune_cx_type(var->type);
+}
+
 bool ctune_index_is(const ctune_var *var) {
+    if (ctune_index_is_pointer(var)) {
+        return true;
+    }
     return var->is_used_affinely && var->is_automatic && !var->is_address_taken &&
            ctune_cx_type(var->type) < CTUNE_F16;
 }
@@ -63,6 +76,9 @@ static const ctune_poly *entry_value(ctune_build *b, ctune_var *var) {
     if (var->is_inside || var->is_written || var->n_writes == 0 || var->is_private) {
         return NULL;
     }
+    if (ctune_index_is_pointer(var)) {
+        return ctune_poly_const(b->arena, 0);
+    }
     int64_t constant;
     if (ctune_entry_constant(b, var, &constant)) {
         return ctune_poly_const(b->arena, constant);
@@ -112,7 +128,7 @@ ctune_int ctune_index_get(ctune_build *b, ctune_var *var, CXCursor at) {
         ctune_build_refuse(b, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, at, "'%s' has several values here",
                            var->name);
     }
-    return (ctune_int){poly, ctune_cx_type(var->type), true};
+    return (ctune_int){poly, index_type(var), true};
 }
 
 /* Sum of products, computed wide: the value itself is in the range of `type`. */
@@ -160,7 +176,7 @@ typedef struct collector {
 
 /* The operand that is added has no place of its own when the statement is `k++`. */
 static ctune_int eval_once(ctune_build *b, const collector *c, int by) {
-    ctune_type type = ctune_cx_type(c->var->type);
+    ctune_type type = index_type(c->var);
     ctune_int y = {ctune_poly_const(b->arena, by), type, true};
     if (by == 0) {
         y = ctune_affine_get(b, c->rhs);

@@ -133,6 +133,19 @@ bool ctune_inline_add(ctune_build *b, CXCursor decl, ctune_inline_entry e) {
     return true;
 }
 
+/* By name an argument is evaluated as often as its parameter is read: it may change nothing. */
+static bool changes(ctune_build *b, CXCursor at) {
+    enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(at);
+    enum CXUnaryOperatorKind unary = clang_getCursorUnaryOperatorKind(at);
+    bool found = (op >= CXBinaryOperator_Assign && op < CXBinaryOperator_Comma) ||
+                 (unary >= CXUnaryOperator_PostInc && unary <= CXUnaryOperator_PreDec);
+    ctune_kids kids = ctune_cx_exprs(b->arena, at);
+    for (int i = 0; i < kids.n && !found; i++) {
+        found = changes(b, kids.at[i]);
+    }
+    return found;
+}
+
 static bool is_ours_alone(CXCursor definition) {
     return clang_Cursor_getStorageClass(definition) == CX_SC_Static ||
            clang_Cursor_isFunctionInlined(definition);
@@ -192,6 +205,9 @@ bool ctune_inline_open(ctune_build *b, CXCursor call, CXCursor definition, ctune
         CXCursor argument = clang_Cursor_getArgument(call, (unsigned)i);
         if (f->n == CTUNE_MAX_ENTRIES) {
             return ctune_inline_refuse(b, call, name, "too many arguments");
+        }
+        if (changes(b, argument)) {
+            return ctune_inline_refuse(b, call, name, "an argument changes a variable");
         }
         f->at[f->n++] = (ctune_inline_entry){
             .decl = clang_getCanonicalCursor(clang_Cursor_getArgument(definition, (unsigned)i)),

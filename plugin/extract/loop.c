@@ -454,7 +454,10 @@ static bool check_direction(ctune_build *b, header *h) {
         }
         if (div_uses_axis(b, h->conds.at[i], h->axis)) {
             return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
-                                      "'%s' divides the counter", ctune_build_text(b, h->cond));
+                                      ctune_load_in(b, h->conds.at[i])
+                                          ? "'%s' ends the loop by data at its counter"
+                                          : "'%s' divides the counter",
+                                      ctune_build_text(b, h->cond));
         }
         if (coef > 0) {
             return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_DIRECTION, h->cond,

@@ -67,9 +67,14 @@ static bool bind_pointer(ctune_build *b, ctune_var *var, CXCursor decl, ctune_ki
     if (lval == NULL) {
         return false;
     }
-    if (exprs.n == 0 || var->n_writes > 0) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, decl,
-                                  "the pointer '%s' is assigned in the region", var->name);
+    bool is_moving = ctune_index_is_pointer(var);
+    if (exprs.n == 0 || (var->n_writes > 0 && !is_moving)) {
+        ctune_build_refuse(b, CTUNE_REFUSE_MOVING_POINTER, decl,
+                           "the pointer '%s' is assigned in the region", var->name);
+        return ctune_build_cure(b,
+                                "index from a fixed pointer, %s[i], or annotate a loop in which "
+                                "it stays",
+                                var->name);
     }
     if (!ctune_lval_pointer(b, exprs.at[exprs.n - 1], lval)) {
         return false;
@@ -82,6 +87,7 @@ static bool bind_pointer(ctune_build *b, ctune_var *var, CXCursor decl, ctune_ki
     }
     lval->is_restrict = false; /* what is promised for a block is not for the region */
     var->pointer = lval;
+    var->value = is_moving ? ctune_poly_const(b->arena, 0) : NULL;
     return true;
 }
 
@@ -96,7 +102,16 @@ static bool build_scalar(ctune_build *b, ctune_var *var, CXCursor decl, ctune_ki
         return true;
     }
     b->split = NULL; /* several values are taken as such */
-    return ctune_assign_initialiser(b, decl, var, init);
+    int from = b->steps.n;
+    bool may_step = b->may_step;
+    b->may_step = true;
+    bool ok = ctune_assign_initialiser(b, decl, var, init);
+    b->may_step = may_step;
+    if (!ok) {
+        b->steps.n = from;
+        return false;
+    }
+    return ctune_assign_steps(b, from);
 }
 
 void ctune_variable_declare(ctune_build *b, ctune_var *var) {

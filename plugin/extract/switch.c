@@ -234,16 +234,31 @@ static bool remember(ctune_build *b, cases *c) {
     return stage != NULL && ctune_mnode_add(b, b->at, stage);
 }
 
+static bool has_load(ctune_build *b, const ctune_poly *poly) {
+    for (int i = 0; i < poly->n; i++) {
+        for (int d = 0; d < poly->mono[i].degree; d++) {
+            const ctune_atom *atom = &poly->mono[i].atom[d];
+            const ctune_aff *form = ctune_aff_term(b->arena, atom->kind, atom->id, 1);
+            if (atom->kind == CTUNE_TERM_DIV && (form == NULL || ctune_load_in(b, form))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* NULL: the value follows from data. */
 static const ctune_poly *affine_value(ctune_build *b, CXCursor scrutinee) {
     ctune_why kept = b->why;
     bool kept_assume = b->no_assume;
-    b->no_assume = true;
+    bool kept_condition = b->is_condition;
+    b->no_assume = b->is_condition = true;
     ctune_int value = ctune_affine_get(b, scrutinee);
     value = value.poly != NULL ? ctune_affine_settle(b, value, scrutinee) : value;
     b->no_assume = kept_assume;
+    b->is_condition = kept_condition;
     b->why = kept;
-    return value.poly;
+    return value.poly != NULL && !has_load(b, value.poly) ? value.poly : NULL;
 }
 
 bool ctune_switch_build(ctune_build *b, CXCursor cursor) {

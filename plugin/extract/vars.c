@@ -203,6 +203,33 @@ static bool scan_declaration(scan *s, ctune_var *var) {
     return true;
 }
 
+/* What a stored pointer is made of is stored through: f(a + i), float *row = a + i. */
+static bool mark_stored(ctune_build *b, CXCursor pointer) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, pointer);
+    if (ctune_cx_kind(pointer) == CXCursor_DeclRefExpr) {
+        CXCursor decl = clang_getCursorReferenced(pointer);
+        ctune_var *var = is_variable(decl) ? add_var(b, decl) : NULL;
+        if (var == NULL || var->is_stored_through) {
+            return var != NULL || !is_variable(decl);
+        }
+        var->is_stored_through = true;
+        ctune_kids init = ctune_cx_exprs(b->arena, decl);
+        return !var->is_inside || init.n == 0 || !ctune_cx_is_pointer(clang_getCursorType(decl)) ||
+               ctune_cx_is_array(clang_getCursorType(decl)) || mark_stored(b, init.at[init.n - 1]);
+    }
+    for (int i = 0; i < kids.n; i++) {
+        CXType type = clang_getCursorType(kids.at[i]);
+        bool is_base = ctune_cx_is_pointer(type) ||
+                       ctune_cx_kind(pointer) == CXCursor_MemberRefExpr ||
+                       clang_getCursorUnaryOperatorKind(pointer) == CXUnaryOperator_AddrOf ||
+                       ctune_cx_kind(pointer) == CXCursor_UnexposedExpr;
+        if (is_base && !mark_stored(b, kids.at[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A function whose body will stand for its call: its own variables, and the file's that it uses. */
 static bool scan_callee(scan *s, CXCursor call, int depth) {
     CXCursor definition = ctune_inline_definition(call);
@@ -212,6 +239,12 @@ static bool scan_callee(scan *s, CXCursor call, int depth) {
     s->n_calls++;
     bool ok = scan_kids(s, definition, false, depth + 1);
     s->n_calls--;
+    for (int i = 0; i < clang_Cursor_getNumArguments(call) && ok; i++) {
+        ctune_var *parameter =
+            ctune_vars_find(s->b, clang_Cursor_getArgument(definition, (unsigned)i));
+        ok = parameter == NULL || !parameter->is_stored_through ||
+             mark_stored(s->b, clang_Cursor_getArgument(call, (unsigned)i));
+    }
     return ok;
 }
 
@@ -238,7 +271,13 @@ static bool scan_region(scan *s, CXCursor cursor, bool is_affine, int depth) {
             if (var == NULL) {
                 return false;
             }
+            bool is_new = !var->is_stored_through;
             var->is_stored_through = true;
+            ctune_kids init = ctune_cx_exprs(b->arena, var->decl);
+            if (is_new && var->is_inside && init.n > 0 && var->type.kind == CXType_Pointer &&
+                !mark_stored(b, init.at[init.n - 1])) {
+                return false;
+            }
         }
     }
     CXCursor decl =

@@ -226,6 +226,24 @@ static const extract_case refused[] = {
      {"[call]"}},
     {"increment inside", F("a[i] = k[m]++;"), {"[side-effect]"}},
     {"effect in &&", F("if (a[i] > 0 && k[m]++) a[i] = 1;"), {"[side-effect]"}},
+    {"step in a condition",
+     F("if (b[m] > 0) { int q = i; if (a[q++] > 0) b[q] = 1; }"),
+     {"[side-effect]"}},
+    {"step below a condition",
+     F("int q = i; a[i] = b[i] > 0 ? c[q++] : 0; b[q] = 1;"),
+     {"[side-effect]"}},
+    {"pointer that moves below a condition",
+     F("if (b[i] > 0) *a++ = b[i];"),
+     {"[moving-pointer]", "annotate"}},
+    {"pointer that is exchanged",
+     "void f(int n, float *a, float *b) { TUNE; for (int t = 0; t < n; t++) { for (int i = 0; i < "
+     "n; "
+     "i++) a[i] = b[i]; float *s = a; a = b; b = s; } }",
+     {"[moving-pointer]", "annotate a loop inside"}},
+    {"argument that steps",
+     "static float g(float x) { return x; } void f(int n, float *a, float *b) { TUNE; for (int i = "
+     "0; i < n; i++) a[i] = g(*b++); }",
+     {"[call]"}},
     {"comma inside", F("a[i] = (b[i], c[i]);"), {"[side-effect]"}},
     {"assertion",
      "#include <assert.h>\nvoid f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { "

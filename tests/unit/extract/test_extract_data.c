@@ -14,6 +14,18 @@
     TYPES "void f(int n, S *s, S t, float *a) { TUNE; for (int i = 0; i < n; i++) { " body " } }"
 
 static const extract_case handled[] = {
+    {"moving pointer", F("*a++ = 1;"), {"a[i][j] = "}},
+    {"moving pointer 2",
+     "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { *a = 1; a += 2; } }",
+     {"a[2*i]"}},
+    {"moving local pointer",
+     "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { float *p = a; for (int j = 0; "
+     "j "
+     "< n; j++) *p++ = 1; } }",
+     {"a[j]"}},
+    {"moving pointer that is read later",
+     "float *f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) *a++ = 1; return a; }",
+     {"a += ctune_end_a"}},
     {"fixed",
      "float A[64][32]; void f(void) { TUNE; for (int i = 0; i < 64; i++) for (int j = 0; j < 32; "
      "j++) A[i][j] = 1; }",
@@ -300,14 +312,6 @@ static const extract_case refused[] = {
     {"i * j", F("a[i * j] = 1;"), {"[subscript-not-affine]"}},
     {"i % n", F("a[i % m] = 1;"), {"[subscript-not-affine]"}},
     {"two strides", F("a[i * n + j * m] = 1;"), {"[subscript-not-affine]"}},
-    {"moving pointer", F("*a++ = 1;"), {"[moving-pointer]"}},
-    {"moving pointer 2",
-     "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { *a = 1; a += 2; } }",
-     {"[moving-pointer]"}},
-    {"moving local pointer",
-     "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { float *p = a; for (int j = 0; "
-     "j < n; j++) *p++ = 1; } }",
-     {"[moving-pointer]"}},
     {"pointers in an array",
      "void f(int n, const int *k, float **v) { TUNE; for (int i = 0; i < n; i++) v[k[i]][0] = 1; }",
      {"[pointer-to-pointer]"}},

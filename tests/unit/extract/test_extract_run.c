@@ -229,6 +229,37 @@ static const run_case_t cases[] = {
          "q - 1, e = j == m - 1 ? q : q + 1, u = i == 0 ? q : q - m, d = i == n - 1 ? q : q + m; "
          "a[q] = "
          "b[w] + 2 * b[e] + 3 * b[u] + 4 * b[d]; }"},
+    /* pointers that move, steps inside expressions */
+    {"", "for (int i = 0; i < n; i++) *a++ = *b++ * 2;"},
+    {"", "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) a[j] += b[i]; a += 11; }"},
+    {"",
+     "for (int i = 0; i < n; i++) { const double *q = b + i * m; double s = 0; for (int j = 0; j < "
+     "m; j++) s += *q++; a[i] = s; }"},
+    {"", "{ double *p = a, *q = b + 30; for (int i = 0; i < n; i++) { "
+         "*p = q[-1] + *q; ++p; q += 2; } }"},
+    {"",
+     "{ double *p = a; const double *q = b; for (int i = 0; i < n; i++) { double t = *q++; *p++ "
+     "= t; *p++ = -t; } }"},
+    {"", "{ int q = 0; for (int i = 0; i < n; i++) { double t = b[q++]; a[i] = t + b[q]; } }"},
+    {"", "for (int i = 0; i < n; i++) { int *q = k + i; for (int j = 0; j < m; j++) { *++q += j; "
+         "q++; } }"},
+    /* an index that data choose */
+    {"", "for (int i = 1; i < n; i++) { int q = b[i] > 0 ? i - 1 : i; a[i] = b[q] + q; }"},
+    {"",
+     "for (int i = 1; i < n; i++) { const int q = b[i] > 0 ? i - 1 : i; int r = 2; a[i] = b[q]; "
+     "a[q] += r; }"},
+    {"", "for (int i = 1; i < n; i++) { int q = k[i] & 1 ? i - 1 : i + 2; int r = a[q] > 0 ? q : "
+         "i; if (i > "
+         "m) continue; b[r] = 1; k[i] = r; }"},
+    {"", "for (int i = 1; i < n; i++) { int q, r; if (b[i] > 0) { q = i - 1; r = i; } else { q = "
+         "i; r = i "
+         "+ 1; } double d = b[q] - b[r]; a[i] = d + b[q]; }"},
+    {"",
+     "for (int i = 1; i < n; i++) { int q = i; if (b[i] > 0) q = i - 1; if (b[i] < -2) q = i + 1; "
+     "a[q] = b[i]; k[i] = 2; }"},
+    {"", "for (int i = 0; i < n; i++) { int q; switch (k[i] & 3) { case 0: q = i; break; case 1: q "
+         "= i + "
+         "2; break; default: q = 3; } a[q] = b[i]; }"},
     /* switch */
     {"", "for (int i = 0; i < n; i++) switch (m) { case 3: a[i] = 1; break; case 6: a[i] = 2; "
          "default: b[i] = 3; }"},
