@@ -99,7 +99,10 @@ ctune_int ctune_inline_affine(ctune_build *b, CXCursor decl) {
         return none;
     }
     place kept = go_to(b, e, index);
+    bool was_condition = b->is_condition;
+    b->is_condition = true; /* an element that the function gets is data in it */
     ctune_int value = ctune_affine_cast(b, ctune_affine_get(b, e->value), type, e->value);
+    b->is_condition = was_condition;
     go_back(b, kept);
     return value;
 }

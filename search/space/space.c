@@ -53,6 +53,10 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     }
     fs->form = form;
     ctune_nest_init(&fs->base, space->program->region, form);
+    if (!ctune_nest_check_loads(&fs->base, NULL, 0)) { /* a structure that reads bounds too early */
+        form_space_destroy(fs);
+        return CTUNE_OK;
+    }
     space->form[space->n_forms++] = fs;
     status = chains_find(ctx, space, space->n_forms - 1);
     if (status == CTUNE_OK) {
