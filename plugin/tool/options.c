@@ -127,6 +127,8 @@ static const option_row rows[] = {
     {"no-line", APPLY, VALUE_FLAG, NULL, AT(no_line), "write no #line directives"},
     {"any-target", APPLY | SHOW | CHECK, VALUE_FLAG, NULL, AT(any_target),
      "also use entries tuned for another target"},
+    {"nearest", APPLY | SHOW | CHECK | CC | FLAGS, VALUE_FLAG, NULL, AT(nearest),
+     "without an entry for this target use that of the nearest one whose code is for here, too"},
     {"schedule", SHOW, VALUE_TEXT, "FILE|-", AT(schedule),
      "schedule to show, one primitive a line"},
     {"schedules", TRY, VALUE_TEXT, "FILE|-", AT(schedules),
