@@ -7,7 +7,7 @@
 #include "runtime/base.h"
 #include "runtime/rng.h"
 
-enum { CTUNE_NN_NAME_BYTES = 32, CTUNE_NN_MAX_PARAMS = 96 };
+enum { CTUNE_NN_NAME_BYTES = 32, CTUNE_NN_MAX_PARAMS = 192 };
 
 typedef struct ctune_nn_param {
     char name[CTUNE_NN_NAME_BYTES]; /* unique, no blanks */

@@ -331,6 +331,42 @@ static void test_heads(void **state) {
     ctune_dataset_clear(&data);
 }
 
+/* As many targets as there may be, and one more. */
+static void test_many_heads(void **state) {
+    (void)state;
+    if (nn_fixture_blas() == NULL) {
+        skip();
+    }
+    for (int n = NET_MAX_HEADS; n <= NET_MAX_HEADS + 1; n++) {
+        ctune_ctx ctx = {0};
+        ctune_net_config config;
+        ctune_dataset data;
+        ctune_rng rng;
+        float row[1 + ITEMS * WIDTH];
+        config_make(5, &config);
+        config.epochs = 1;
+        config.layers = 8;
+        ctune_rng_init(&rng, 2);
+        ctune_dataset_init(&data, ctune_model_input_count(&config.input));
+        for (int t = 0; t < n; t++) {
+            char key[16];
+            snprintf(key, sizeof key, "target%d", t);
+            OK(ctune_dataset_add_task(&ctx, &data, "t", "k"));
+            OK(ctune_dataset_set_target(&ctx, &data, key));
+            for (int i = 0; i < 4; i++) {
+                double time = row_make(&rng, &config.input, row);
+                OK(ctune_dataset_add_row(&ctx, &data, row, exp2(time)));
+            }
+        }
+        ctune_net *net = net_make(&config);
+        ctune_status status = ctune_net_learn(&ctx, net, &data, NULL, NULL);
+        assert_int_equal(status, n <= NET_MAX_HEADS ? CTUNE_OK : CTUNE_EUSAGE);
+        assert_true(status == CTUNE_OK || strstr(ctx.error, "targets") != NULL);
+        ctune_net_destroy(net);
+        ctune_dataset_clear(&data);
+    }
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 static char *replaced(const char *text, const char *from, const char *to) {
     const char *at = strstr(text, from);
@@ -440,10 +476,10 @@ static void test_hostile_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),    cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_resume),       cmocka_unit_test(test_update),
-        cmocka_unit_test(test_heads),        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_hostile_rows),
+        cmocka_unit_test(test_gradients), cmocka_unit_test(test_learns),
+        cmocka_unit_test(test_resume),    cmocka_unit_test(test_update),
+        cmocka_unit_test(test_heads),     cmocka_unit_test(test_many_heads),
+        cmocka_unit_test(test_malformed), cmocka_unit_test(test_hostile_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
