@@ -82,17 +82,30 @@ static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
 /* Blocks of one and two register tiles' width, and deeper. */
 static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
     static const int factors[] = {16, 32, 64};
-    int variant = -1;
-    ctune_status status = CTUNE_OK;
-    for (size_t k = 0; k < sizeof factors / sizeof *factors && status == CTUNE_OK; k++) {
+    ctune_text blocked;
+    ctune_text_init(&blocked);
+    ctune_status status = blocks_propose(ctx, space, &blocked);
+    for (size_t k = 0; k < sizeof factors / sizeof *factors && blocked.len > 0; k++) {
         ctune_text prefix;
         ctune_text_init(&prefix);
-        status = blocks_propose(ctx, space, factors[k], &variant, &prefix);
-        if (status == CTUNE_OK && prefix.len > 0) {
+        blocks_fill(ctune_text_get(&blocked), factors[k], &prefix);
+        if (status == CTUNE_OK) {
             status = add_form(ctx, space, ctune_text_get(&prefix));
         }
         ctune_text_clear(&prefix);
     }
+    ctune_text_clear(&blocked);
+    return status;
+}
+
+static ctune_status add_borders(ctune_ctx *ctx, ctune_space *space) {
+    ctune_text prefix;
+    ctune_text_init(&prefix);
+    ctune_status status = borders_prefix(ctx, space, &prefix);
+    if (status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0') {
+        status = add_form(ctx, space, ctune_text_get(&prefix));
+    }
+    ctune_text_clear(&prefix);
     return status;
 }
 
@@ -116,6 +129,9 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     }
     if (status == CTUNE_OK) {
         status = add_blocked_forms(ctx, space);
+    }
+    if (status == CTUNE_OK) {
+        status = add_borders(ctx, space);
     }
     if (status == CTUNE_OK && space->n_forms == 0) {
         status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");
