@@ -34,9 +34,25 @@ static int loop_position(const ctune_nest *nest, const ctune_stmt *stmt, int nod
     return best;
 }
 
+/* Steps of the wave that the loop is part of: each forks anew. */
+static double wave_steps(const ctune_nest *nest, int node) {
+    double n_steps = 0;
+    for (int s = 0; s < nest->n_sums; s++) {
+        const ctune_sum *sum = &nest->sum[s];
+        bool is_its = false;
+        double n = 0;
+        for (int t = 0; t < sum->n && sum->term[0].kind == CTUNE_SUM_LOOP; t++) {
+            is_its = is_its || sum->term[t].of == node;
+            n += abs(sum->term[t].coef) * ctune_nest_extent(nest, sum->term[t].of);
+        }
+        n_steps = is_its ? n : n_steps;
+    }
+    return est_max(n_steps, 1);
+}
+
 static void add_parallel(est_path *path, int k, const ctune_target *target) {
     double e = path->extent[k], t = est_min(target->n_threads, e);
-    path->forks += path->entries[k];
+    path->forks += path->entries[k] * wave_steps(path->nest, path->node[k]);
     if (t > 1 && path->threads <= 1) {
         path->threads = t;
         path->imbalance = ceil(e / t) * t / e;

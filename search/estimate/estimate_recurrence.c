@@ -91,6 +91,21 @@ double est_distance(const est_path *path, const est_order *order, const ctune_de
     return 0;
 }
 
+/* Does the value come back? A dependence on another statement is part of a cycle when one in the
+ * other direction crosses no more iterations; else the two only follow each other. */
+static bool is_cycle(const est_path *path, const est_order *order, const ctune_depvec *vec,
+                     double distance) {
+    const ctune_depvecs *vecs = &path->nest->form->vecs;
+    for (int v = 0; v < vecs->n && vec->src != vec->dst; v++) {
+        const ctune_depvec *back = &vecs->vec[v];
+        if (back->src == vec->dst && back->dst == vec->src &&
+            est_distance(path, order, back) <= distance) {
+            return true;
+        }
+    }
+    return vec->src == vec->dst;
+}
+
 double est_recurrence_cycles(const est_state *state, const est_path *path) {
     const ctune_depvecs *vecs = &path->nest->form->vecs;
     double n = path->entries[path->n], any = n;
@@ -108,7 +123,9 @@ double est_recurrence_cycles(const est_state *state, const est_path *path) {
         double distance = vec->src == path->i_stmt || vec->dst == path->i_stmt
                               ? est_distance(path, &order, vec)
                               : 0;
-        any = distance > 0 ? est_min(any, distance) : any;
+        if (distance > 0 && distance < any && is_cycle(path, &order, vec, distance)) {
+            any = distance;
+        }
     }
     return any < n ? n / any * (chain + 5) / path->threads : 0; /* 5: through memory */
 }

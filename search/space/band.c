@@ -282,9 +282,9 @@ static double extent_of(const solver *s, const group *g) {
     return extent;
 }
 
-static bool is_legal(const ctune_nest *base, const band *b) {
+static bool is_legal(const ctune_nest *base, const band *b, bool is_wave) {
     ctune_nest trial = *base;
-    plan_band p = {.time = 4};
+    plan_band p = {.time = 4, .is_wave = is_wave};
     for (int k = 0; k < b->n; k++) {
         p.tile[k] = 8;
     }
@@ -313,7 +313,7 @@ static void add_tile(solver *s, const form_space *fs, int g, band *b) {
     space_loop_name(&fs->base, s->nest->form->tree->dims[t->dim].name, 't', t->name);
     choose_sizes(t->extent, 4, t->size, &t->n_sizes);
     b->n++;
-    if (!is_legal(&fs->base, b)) {
+    if (!is_legal(&fs->base, b, false)) {
         b->n--;
     }
 }
@@ -354,7 +354,7 @@ static bool is_in_chain(const form_space *fs, int loop) {
     return false;
 }
 
-static bool add_band(form_space *fs, int loop) {
+static bool add_band(form_space *fs, int loop, bool has_threads) {
     solver s = {.nest = &fs->base, .time = loop};
     band *b = &fs->band[fs->n_bands];
     s.n = list_stmts(&fs->base, loop, s.stmt);
@@ -367,26 +367,28 @@ static bool add_band(form_space *fs, int loop) {
     b->extent = ctune_nest_extent(&fs->base, loop);
     memcpy(b->name[1], fs->base.node[loop].name, sizeof b->name[1]);
     space_loop_name(&fs->base, b->name[1], 't', b->name[0]);
+    space_loop_name(&fs->base, b->name[1], 'w', b->name[2]);
     choose_sizes(b->extent, 2, b->size, &b->n_sizes);
     find_groups(&s);
     for (int g = 0; g < s.n_groups; g++) {
         add_tile(&s, fs, g, b);
     }
+    b->may_wave = has_threads && b->n > 0 && is_legal(&fs->base, b, true);
     fs->n_bands += b->n > 0;
     return b->n > 0;
 }
 
-static void visit(form_space *fs, int node) {
+static void visit(form_space *fs, int node, bool has_threads) {
     for (int kid = fs->base.node[node].first; kid >= 0; kid = fs->base.node[kid].next) {
         bool is_loop = fs->base.node[kid].kind == CTUNE_NN_LOOP;
-        if (is_loop && fs->n_bands < MAX_BANDS && !add_band(fs, kid)) {
-            visit(fs, kid);
+        if (is_loop && fs->n_bands < MAX_BANDS && !add_band(fs, kid, has_threads)) {
+            visit(fs, kid, has_threads);
         }
     }
 }
 
-void bands_find(form_space *fs) {
-    visit(fs, 0);
+void bands_find(form_space *fs, bool has_threads) {
+    visit(fs, 0, has_threads);
 }
 
 /* ---- building ------------------------------------------------------------------------------ */
@@ -410,23 +412,49 @@ static void record_tile(ctune_schedule *schedule, const ctune_nest *nest, const 
     ctune_schedule_append(schedule, &prim);
 }
 
+static void record_names(ctune_schedule *schedule, ctune_prim_kind kind, int64_t number,
+                         int n_names, const char *const *names, int n_terms) {
+    ctune_prim prim;
+    if (schedule == NULL) {
+        return;
+    }
+    memset(&prim, 0, sizeof prim);
+    prim.kind = kind;
+    prim.number = number;
+    prim.n_names = n_names;
+    for (int k = 0; k < n_names; k++) {
+        snprintf(prim.name[k], CTUNE_NAME_BYTES, "%s", names[k]);
+        prim.coef[k] = k < n_terms;
+    }
+    ctune_schedule_append(schedule, &prim);
+}
+
+/* Wavefronts of two loops over tiles: those of one front are independent. */
+static bool add_wave(const band *b, const int *loop, ctune_nest *nest, ctune_schedule *schedule) {
+    const ctune_sum sum = {
+        .n = 2,
+        .term = {{CTUNE_SUM_LOOP, (int16_t)loop[0], 1}, {CTUNE_SUM_LOOP, (int16_t)loop[1], 1}}};
+    const char *const names[] = {nest->node[loop[0]].name, nest->node[loop[1]].name, b->name[2]};
+    if (ctune_nest_wave(nest, &sum, b->name[2]) != NULL) {
+        return false;
+    }
+    record_names(schedule, CTUNE_PRIM_WAVE, 0, 3, names, 2);
+    if (ctune_nest_annotate(nest, loop[0], CTUNE_ANN_PARALLEL) != NULL) {
+        return false;
+    }
+    record_names(schedule, CTUNE_PRIM_PARALLEL, 0, 1, names, 0);
+    return true;
+}
+
 bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_schedule *schedule) {
-    int at = b->time;
+    int at = b->time, loop[MAX_BAND_TILES + 1], n = 0;
     if (p->time > 1) {
+        const char *const names[] = {b->name[1], b->name[0], b->name[1]};
         if (ctune_nest_split(nest, b->time, p->time, b->name[0], b->name[1], &at) != NULL) {
             return false;
         }
-        if (schedule != NULL) {
-            ctune_prim prim;
-            memset(&prim, 0, sizeof prim);
-            prim.kind = CTUNE_PRIM_SPLIT;
-            prim.number = p->time;
-            prim.n_names = 3;
-            snprintf(prim.name[0], CTUNE_NAME_BYTES, "%s", b->name[1]);
-            snprintf(prim.name[1], CTUNE_NAME_BYTES, "%s", b->name[0]);
-            snprintf(prim.name[2], CTUNE_NAME_BYTES, "%s", b->name[1]);
-            ctune_schedule_append(schedule, &prim);
-        }
+        loop[n++] = b->time;
+        record_names(schedule, CTUNE_PRIM_SPLIT, p->time, 3, names, 0);
     }
     for (int k = 0; k < b->n; k++) {
         if (p->tile[k] == 0) {
@@ -435,9 +463,10 @@ bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_sched
         if (ctune_nest_tile(nest, &b->tile[k].sum, p->tile[k], at, b->tile[k].name) != NULL) {
             return false;
         }
+        loop[n++] = nest->n_nodes - 1;
         if (schedule != NULL) {
             record_tile(schedule, nest, &b->tile[k], p->tile[k], b->name[1]);
         }
     }
-    return true;
+    return !p->is_wave || n < 2 || add_wave(b, loop, nest, schedule);
 }

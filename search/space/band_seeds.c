@@ -60,7 +60,8 @@ int band_n_seeds(const band *b) {
     return 4 * b->n;
 }
 
-/* Seed k: two caches, two numbers of steps, 1 to n dims. */
+/* Seed k: two caches, two numbers of steps (the smaller in threads, where there are some), 1 to n
+ * dims. */
 void band_seed(const ctune_space *space, int form, const band *b, int k, ctune_point *point) {
     const form_space *fs = space->form[form];
     int n_tiled = k / 4 + 1;
@@ -71,7 +72,7 @@ void band_seed(const ctune_space *space, int form, const band *b, int k, ctune_p
     for (int t = 0; t < n_tiled; t++) {
         skew = b->tile[t].skew > skew ? b->tile[t].skew : skew;
     }
-    set(point, b->on_slot, 1);
+    set(point, b->on_slot, b->may_wave && k % 2 == 0 ? 2 : 1);
     set(point, b->slot, nearest_size(b->size, b->n_sizes, half / skew * (k % 2 == 0 ? 1 : 2)));
     for (int t = 0; t < b->n; t++) {
         const band_tile *tile = &b->tile[t];

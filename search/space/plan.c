@@ -141,19 +141,27 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
 
 void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list) {
     decoder dec = {point, list};
-    bool has_tile = false;
+    int n_loops = 0;
     memset(out, 0, sizeof *out);
-    if (take(&dec, b->on_slot, 2) == 0) {
+    int choice = take(&dec, b->on_slot, b->may_wave ? 3 : 2);
+    if (choice == 0) {
         return;
     }
+    out->is_wave = choice == 2;
     int at = list != NULL ? list->n - 1 : 0; /* the switch */
     for (int k = 0; k < b->n; k++) {
         const band_tile *t = &b->tile[k];
         out->tile[k] = t->size[take(&dec, t->slot, t->n_sizes)];
-        has_tile = has_tile || out->tile[k] > 0;
+        n_loops += out->tile[k] > 0;
     }
     out->time = b->size[take(&dec, b->slot, b->n_sizes)];
-    if (!has_tile) { /* steps alone change nothing */
+    if (out->is_wave && n_loops + (out->time > 1) < 2) { /* no two loops to make a wave of */
+        out->is_wave = false;
+        if (list != NULL) {
+            list->item[at].value = 1;
+        }
+    }
+    if (n_loops == 0) { /* steps alone change nothing */
         out->time = 0;
         if (list != NULL) {
             list->item[at].value = 0;

@@ -102,7 +102,7 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
 static void assign_band(ctune_space *space, const form_space *fs, band *b) {
     const ctune_tree *tree = fs->form->tree;
     const char *s = space->program->region->stages[tree->stmts[b->stmt].stage].name;
-    b->on_slot = slot_of(space, 2, false, "%s.around", s);
+    b->on_slot = slot_of(space, b->may_wave ? 3 : 2, false, "%s.around", s);
     b->slot = b->on_slot < 0 ? -1 : slot_of(space, b->n_sizes, true, "%s.around.%s", s, b->name[1]);
     for (int k = 0; k < b->n; k++) {
         b->tile[k].slot = b->on_slot < 0 ? -1

@@ -60,7 +60,7 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     space->form[space->n_forms++] = fs;
     status = chains_find(ctx, space, space->n_forms - 1);
     if (status == CTUNE_OK) {
-        bands_find(fs);
+        bands_find(fs, space->target->openmp && !space->program->region->serial);
     }
     return status;
 }
@@ -180,7 +180,7 @@ static double band_size(const band *b) {
     for (int k = 0; k < b->n; k++) {
         size *= n_at(b->tile[k].slot, b->tile[k].n_sizes);
     }
-    return 1 + size;
+    return 1 + size * (b->may_wave ? 2 : 1);
 }
 
 static double chain_size(const chain *c) {
@@ -423,7 +423,7 @@ static void print_band(const form_space *fs, const band *b, ctune_text *out) {
                                        : ctune_stmt_name(fs->base.region, tree, term->of));
         }
     }
-    ctune_text_append(out, "\n");
+    ctune_text_append(out, b->may_wave ? " | threads\n" : "\n");
 }
 
 /* Its primitives on one line. */

@@ -121,7 +121,8 @@ typedef struct band {
     double extent;
     int n_sizes;
     int size[MAX_CACHE_SIZES];
-    char name[2][CTUNE_NAME_BYTES]; /* outer and inner level of the loop */
+    char name[3][CTUNE_NAME_BYTES]; /* outer and inner level of the loop, waves of tiles */
+    bool may_wave;                  /* tiles of one wave may run in threads */
     int n;
     band_tile tile[MAX_BAND_TILES]; /* outermost first */
     int16_t on_slot, slot;
@@ -199,6 +200,7 @@ typedef struct plan {
 typedef struct plan_band {
     int time;                 /* steps a tile, 0 = all */
     int tile[MAX_BAND_TILES]; /* 0 = none */
+    bool is_wave;             /* wavefronts of the two outermost loops over tiles, in threads */
 } plan_band;
 
 typedef struct active {
@@ -216,7 +218,7 @@ typedef struct active_list {
 CTUNE_MUST_USE ctune_status pieces_propose(ctune_ctx *ctx, ctune_program *program,
                                            const ctune_form *source, ctune_schedule *out);
 /* band.c: the bands of a form whose chains are known. */
-void bands_find(form_space *fs);
+void bands_find(form_space *fs, bool has_threads);
 /* Applies the plan to the nest; appends the primitives when schedule is not NULL. */
 bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_schedule *schedule);
 

@@ -79,6 +79,33 @@ static void test_recurrence(void **state) {
     fixture_clear(&f);
 }
 
+/* A value that the next iteration of another statement takes is no recurrence unless it comes back.
+ */
+static void test_chain_of_two(void **state) {
+    static const char head[] =
+        "te 1\nregion r\nparam n i32 sizes 4000000\naxis i i32\n"
+        "tensor A f64 [n]\ntensor B f64 [n]\nstage S0: A[i] = (B[i - 1] + 1.0) / 3.0\n";
+    static const char loop[] = "order {\n for i: 1 <= i < n {\n  S0\n  S1\n }\n}\n";
+    double ns[2];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        fixture f;
+        char te[1024];
+        snprintf(te, sizeof te, "%sstage S1: B[i] = A[i] * 2.0\n%s", head, loop);
+        if (k == 1) { /* S1 reads what no S0 wrote */
+            snprintf(te, sizeof te,
+                     "te 1\nregion r\nparam n i32 sizes 4000000\naxis i i32\ntensor A f64 [n]\n"
+                     "tensor B f64 [n]\ntensor D f64 [n]\n"
+                     "stage S0: A[i] = (B[i - 1] + 1.0) / 3.0\nstage S1: B[i] = D[i] * 2.0\n%s",
+                     loop);
+        }
+        fixture_init(&f, te);
+        ns[k] = estimate(&f, "");
+        fixture_clear(&f);
+    }
+    assert_true(ns[0] > 1.3 * ns[1]);
+}
+
 /* Too few accumulators wait for each other, too many spill. */
 static void test_register_tile(void **state) {
     (void)state;
@@ -196,9 +223,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),          cmocka_unit_test(test_rates),
         cmocka_unit_test(test_register_tile), cmocka_unit_test(test_time_tiles),
-        cmocka_unit_test(test_recurrence),    cmocka_unit_test(test_parallel),
-        cmocka_unit_test(test_pack),          cmocka_unit_test(test_all_samples),
-        cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_recurrence),    cmocka_unit_test(test_chain_of_two),
+        cmocka_unit_test(test_parallel),      cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_all_samples),   cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

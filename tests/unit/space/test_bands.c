@@ -211,6 +211,29 @@ static void test_least(void **state) {
     fixture_clear(&f);
 }
 
+/* With threads: wavefronts of tiles, one of whose loops is parallel; points are what they say. */
+static void test_thread_waves(void **state) {
+    fixture f;
+    ctune_rng rng;
+    int n_waves = 0;
+    (void)state;
+    fixture_init(&f, te_sample_jacobi2d(), true);
+    ctune_rng_init(&rng, 9);
+    for (int k = 0; k < 200; k++) {
+        ctune_point point;
+        ctune_nest nest;
+        ctune_space_sample(f.space, &rng, &point);
+        if (check_point(&f, &point) && ctune_space_nest(f.space, &point, &nest) &&
+            nest.n_sums > 1 && nest.sum[nest.n_sums - 1].term[0].kind == CTUNE_SUM_LOOP) {
+            int outer = nest.sum[nest.n_sums - 1].term[0].of;
+            assert_int_equal(nest.node[outer].ann, CTUNE_ANN_PARALLEL);
+            n_waves++;
+        }
+    }
+    assert_true(n_waves > 10);
+    fixture_clear(&f);
+}
+
 /* Some seed has time tiles of each number of dims, and every such seed is legal. */
 static void test_band_seeds(void **state) {
     fixture f;
@@ -236,7 +259,7 @@ int main(void) {
         cmocka_unit_test(test_in_place),    cmocka_unit_test(test_none),
         cmocka_unit_test(test_waves),       cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_wave_points), cmocka_unit_test(test_least),
-        cmocka_unit_test(test_band_seeds),
+        cmocka_unit_test(test_band_seeds),  cmocka_unit_test(test_thread_waves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
