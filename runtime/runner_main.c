@@ -3,9 +3,10 @@
  * not by hand.
  *
  * Commands on standard input, results on standard output, the shared state file on descriptor 3.
- * Candidates get /dev/null instead of the two.
+ * Candidates get /dev/null instead of the two, and no network, files or processes (sandbox.h).
  */
 #include "runtime/exec_private.h"
+#include "runtime/sandbox.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ int main(int argc, char **argv) {
     }
     ctune_ctx_init(&exec->ctx);
     exec->out_fd = out_fd;
+    ctune_sandbox_enter(); /* what the system lacks it lacks */
     int code = ctune_exec_serve(exec, in_fd, CTUNE_RUN_STATE_FD);
     _exit(code); /* no destructors of candidate libraries */
 }

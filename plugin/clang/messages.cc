@@ -24,7 +24,7 @@ bool messages::is_shown(const message &m) const {
     bool is_done = m.code == "applied" || m.code == "predicted" || m.code == "original-best" ||
                    m.code == "recorded";
     const CodeGenOptions &options = compiler.getCodeGenOpts();
-    return args.shows_remarks || m.code == "pragma-in-header" ||
+    return args.shows_remarks || m.code == "pragma-in-header" || m.code == "lock-none-applies" ||
            (is_done ? options.OptimizationRemark : options.OptimizationRemarkMissed)
                .patternMatches("ctune");
 }
@@ -65,11 +65,21 @@ void messages::send_at(SourceLocation where, const message &m) {
     }
 }
 
+void messages::send_once(const std::string &what, SourceLocation where, const message &m) {
+    if (is_shown(m) && ctune_shim_once((m.code + ":" + what).c_str())) {
+        send_at(where, m);
+    }
+}
+
 void messages::send(const message &m) {
     bool is_elsewhere = !m.file.empty() && m.file != name && m.file != "-";
     message out = m;
     if (is_elsewhere) { /* the lock, a header */
         out.text = m.file + (m.line > 0 ? ":" + std::to_string(m.line) : "") + ": " + m.text;
+    }
+    if (m.code == "lock-none-applies") {
+        send_once(m.file, SourceLocation(), out);
+        return;
     }
     send_at(is_elsewhere || !is_shown(m) ? SourceLocation() : place(m.line, m.col), out);
 }

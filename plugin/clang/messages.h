@@ -6,6 +6,7 @@
 
 #include "plugin/clang/compat.h"
 #include "plugin/shim/shim.h"
+#include "plugin/shim/state.h"
 
 #include <string>
 
@@ -27,6 +28,8 @@ class messages {
     void send(const message &message);
     /* At a place that clang knows. */
     void send_at(clang::SourceLocation where, const message &message);
+    /* Only the first time in a build that `what` is said. */
+    void send_once(const std::string &what, clang::SourceLocation where, const message &message);
     /* The main file's text as the user wrote it, for the places; before the first send. */
     void set_text(std::string name, llvm::StringRef text);
 

@@ -34,9 +34,13 @@ class pragma_handler : public PragmaHandler {
             sources.isWrittenInScratchSpace(introducer.Loc)) {
             return;
         }
-        messages.send_at(introducer.Loc, {CTUNE_REMARK, 0, 0, "", "pragma-in-header",
-                                          "loop not tuned: the pragma stands in an included file",
-                                          "move the loop into a source file"});
+        messages.send_once((sources.getFilename(written) + ":" +
+                            llvm::Twine(sources.getSpellingLineNumber(written)))
+                               .str(),
+                           introducer.Loc,
+                           {CTUNE_REMARK, 0, 0, "", "pragma-in-header",
+                            "loop not tuned: the pragma stands in an included file",
+                            "move the loop into a source file"});
     }
 
   private:

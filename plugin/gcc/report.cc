@@ -6,6 +6,8 @@
  */
 #include "plugin/gcc/report.h"
 
+#include "plugin/shim/state.h"
+
 /* The line table keeps the name: messages live as long as the compile. */
 static location_t make_location(const ctune_job_message *m) {
     if (m->file == NULL) {
@@ -44,6 +46,20 @@ static void send(location_t at, const ctune_job_message *m, bool is_remark, bool
     }
 }
 
+static bool is_once(const ctune_job_message *m) {
+    return m->code != NULL && strcmp(m->code, "lock-none-applies") == 0;
+}
+
+/* About the whole build, at no place. */
+static void send_once(const ctune_job_message *m) {
+    char what[5000];
+    snprintf(what, sizeof what, "%s:%s", m->code, m->file != NULL ? m->file : "");
+    if (ctune_shim_once(what)) {
+        inform(UNKNOWN_LOCATION, "%s: %s [ctune:%s]", m->file, m->text, m->code);
+        inform(UNKNOWN_LOCATION, "%s", m->hint);
+    }
+}
+
 void ctune_gcc_report_messages(const ctune_job_result *result, const ctune_shim_args *args,
                                ctune_gcc_later *later) {
     if (result->n_messages == 0) {
@@ -57,6 +73,8 @@ void ctune_gcc_report_messages(const ctune_job_result *result, const ctune_shim_
         if (is_later) {
             later->at = make_location(m);
             later->message = m;
+        } else if (is_once(m)) {
+            send_once(m);
         } else if (!is_remark || args->shows_remarks) {
             send(make_location(m), m, is_remark, args->werror);
         }
@@ -78,7 +96,11 @@ void ctune_gcc_report_later(const ctune_gcc_later *later) {
 
 void ctune_gcc_report_header(void) {
     location_t at = line_table->highest_line;
-    if (!in_system_header_at(at)) {
+    expanded_location where = expand_location(at);
+    char what[5000];
+    snprintf(what, sizeof what, "pragma-in-header:%s:%d", where.file != NULL ? where.file : "",
+             where.line);
+    if (!in_system_header_at(at) && ctune_shim_once(what)) {
         inform(at, "loop not tuned: the pragma stands in an included file [ctune:%s]",
                "pragma-in-header");
         inform(at, "move the loop into a source file");

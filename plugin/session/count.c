@@ -77,14 +77,20 @@ static ctune_status set_tensor(ctune_ctx *ctx, const ctune_region *region, int i
     }
     out->n_elems = ctune_tensor_shape(region, i, params, out->extent);
     out->is_written = t->is_written;
+    if (ctune_tensor_is_index(region, i)) {
+        ctune_load_model model = ctune_load_model_get(region, i, params);
+        out->slope = model.slope;
+        out->lo = model.lo;
+        out->width = model.width;
+    }
     return out->n_elems >= 0
                ? CTUNE_OK
                : ctune_fail(ctx, CTUNE_EREFUSED, "region %s: tensor %s is too large at these sizes",
                             region->name, t->name);
 }
 
-ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region, const int64_t *params,
-                                 ctune_run_workload *out) {
+ctune_status ctune_workload_shape(ctune_ctx *ctx, const ctune_region *region, const int64_t *params,
+                                  ctune_run_workload *out) {
     memset(out, 0, sizeof *out);
     if (region->n_tensors > CTUNE_RUN_MAX_TENSORS || region->n_params > CTUNE_RUN_MAX_PARAMS) {
         return ctune_fail(ctx, CTUNE_EREFUSED, "region %s: more than %d tensors or %d parameters",
@@ -93,12 +99,21 @@ ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region, con
     out->n_params = region->n_params;
     memcpy(out->params, params, (size_t)region->n_params * sizeof *params);
     out->n_tensors = region->n_tensors;
+    ctune_status status = CTUNE_OK;
+    for (int i = 0; i < region->n_tensors && status == CTUNE_OK; i++) {
+        status = set_tensor(ctx, region, i, params, &out->tensor[i]);
+    }
+    return status;
+}
+
+ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region, const int64_t *params,
+                                 ctune_run_workload *out) {
+    ctune_status status = ctune_workload_shape(ctx, region, params, out);
+    if (status != CTUNE_OK) {
+        return status;
+    }
     double bytes = 0;
     for (int i = 0; i < region->n_tensors; i++) {
-        ctune_status status = set_tensor(ctx, region, i, params, &out->tensor[i]);
-        if (status != CTUNE_OK) {
-            return status;
-        }
         bytes += (double)out->tensor[i].n_elems * out->tensor[i].stride_bytes;
     }
     if (bytes > MAX_DATA_BYTES) {

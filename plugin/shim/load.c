@@ -30,7 +30,7 @@ const ctune_transform_api *ctune_shim_load(const void *self, char *error, size_t
     }
     snprintf(path, sizeof path, "%s/libctune-transform.so", folder);
     /* LOCAL: its libclang must not meet the compiler's own LLVM symbols; it is kept to the end. */
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     if (library == NULL) {
         snprintf(error, size, "%s", dlerror());
         return NULL;

@@ -1,6 +1,6 @@
 /*
  * Texts that this compiler, with these words, has once made code from without an error: a table of
- * hashes in the user's cache folder, of constant size. Only what it saves is a second code
+ * hashes (state.h), of constant size. Only what it saves is a second code
  * generation of the same text; without a place for it every text is new. C++ may
  * include this header.
  */

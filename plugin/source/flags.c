@@ -104,8 +104,18 @@ static const flag_row rows[] = {
     {"-static", 0},
     {"-shared", 0},
     {"-pthread", RUN | UNIT},
+    {"-B", VALUE},
+    {"-H=", 0},
+    {"-z=", VALUE},
+    {"-specs=", 0},
+    {"-rdynamic", 0},
+    {"-no-pie", 0},
+    {"-fuse-ld", 0},
+    {"-fverbose-asm", 0},
     {"-fPI", UNIT},
     {"-fpi", UNIT},
+    {"-fno-PI", UNIT},
+    {"-fno-pi", UNIT},
     {"-pie", 0},
     {"-funsigned-char", EXTRACT | RUN | GCC_OK | UNIT},
     {"-fsigned-char", EXTRACT | RUN | GCC_OK | UNIT},
@@ -200,6 +210,40 @@ static void put_pch_include(ctune_flags *out, const char *directory, const char 
     }
 }
 
+/* Words at `words` that load another plugin into clang: -Xclang -load -Xclang FILE and the like. It
+ * has nothing to do with libclang nor with candidates. 0: none. */
+static int count_plugin_words(int n, const char *const *words) {
+    static const char *const with_value[] = {"-load", "-plugin", "-add-plugin", "-plugin-arg-"};
+    if (n < 2 || strcmp(words[0], "-Xclang") != 0) {
+        return 0;
+    }
+    if (strncmp(words[1], "-fpass-plugin", 13) == 0) {
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof with_value / sizeof *with_value; i++) {
+        size_t n_name = strlen(with_value[i]);
+        bool is_prefix = with_value[i][n_name - 1] == '-';
+        if (is_prefix ? strncmp(words[1], with_value[i], n_name) == 0
+                      : strcmp(words[1], with_value[i]) == 0) {
+            return n >= 4 && strcmp(words[2], "-Xclang") == 0 ? 4 : 2;
+        }
+    }
+    return 0;
+}
+
+int ctune_flags_skip_launchers(int n, const char *const *words) {
+    static const char *const launchers[] = {"ccache", "sccache", "distcc", "icecc", "env", "nice"};
+    int i = 0;
+    for (bool is_launcher = true; is_launcher && i + 1 < n; i += is_launcher) {
+        const char *base = base_name(words[i]);
+        is_launcher = i > 0 && strchr(words[i], '=') != NULL; /* env NAME=VALUE gcc */
+        for (size_t k = 0; k < sizeof launchers / sizeof *launchers; k++) {
+            is_launcher |= strcmp(base, launchers[k]) == 0;
+        }
+    }
+    return i;
+}
+
 ctune_status ctune_flags_sort(ctune_ctx *ctx, int n, const char *const *words,
                               const char *directory, bool is_clang, ctune_flags *out) {
     if (out->arena == NULL) {
@@ -220,6 +264,11 @@ ctune_status ctune_flags_sort(ctune_ctx *ctx, int n, const char *const *words,
     for (int i = 0; i < n; i++) {
         const char *word = words[i];
         const flag_row *row = row_of(word);
+        int n_plugin = count_plugin_words(n - i, words + i);
+        if (n_plugin > 0) {
+            i += n_plugin - 1;
+            continue;
+        }
         if (row == NULL) {
             continue; /* an input */
         }

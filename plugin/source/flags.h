@@ -35,6 +35,8 @@ CTUNE_MUST_USE ctune_status ctune_flags_sort(ctune_ctx *ctx, int n, const char *
                                              ctune_flags *out);
 void ctune_flags_clear(ctune_flags *flags);
 
+/* Words in front of the compiler, of a command's n words: ccache, distcc, env A=B, ... */
+int ctune_flags_skip_launchers(int n, const char *const *words);
 bool ctune_flags_is_compiler(const char *word);  /* does the word name a C compiler? */
 bool ctune_flags_is_clang(const char *compiler); /* by its name */
 

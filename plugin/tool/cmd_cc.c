@@ -142,20 +142,6 @@ static void read_command(int n, char *const *words, command_facts *facts) {
 }
 
 /* ---- the compiler --------------------------------------------------------------------------- */
-/* ccache gcc: the compiler is the second word. */
-static int skip_launchers(int n, char *const *words) {
-    static const char *const launchers[] = {"ccache", "sccache", "distcc", "icecc", "env", "nice"};
-    int i = 0;
-    for (bool is_launcher = true; is_launcher && i + 1 < n; i += is_launcher) {
-        const char *slash = strrchr(words[i], '/');
-        is_launcher = false;
-        for (size_t j = 0; j < sizeof launchers / sizeof *launchers; j++) {
-            is_launcher |= strcmp(slash != NULL ? slash + 1 : words[i], launchers[j]) == 0;
-        }
-    }
-    return i;
-}
-
 /* A command being put together, in the arena. */
 typedef struct command {
     int n;
@@ -210,7 +196,7 @@ static ctune_status make_command(ctune_ctx *ctx, ctune_arena *arena, const ctune
     enum { ROOM = CTUNE_MAX_PLUGIN_FLAGS + 5 };
     int n = options->n_compiler;
     c->n = n;
-    c->i_compiler = skip_launchers(n, options->compiler);
+    c->i_compiler = ctune_flags_skip_launchers(n, (const char *const *)options->compiler);
     c->words = CTUNE_NEW_ARRAY(arena, const char *, (size_t)n + ROOM);
     if (c->words == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");

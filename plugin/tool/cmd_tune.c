@@ -87,6 +87,9 @@ static ctune_status add_file(ctune_ctx *ctx, ctune_tune *t, const char *name) {
     const ctune_source *source = &file->source;
     ctune_profile profile;
     ctune_status status = ctune_source_open(ctx, options, name, &file->source);
+    if (status == CTUNE_OK && source->unit->n_regions > 0) { /* not after the search */
+        status = ctune_lock_check(ctx, source->lock_path, source->base);
+    }
     if (status == CTUNE_OK) {
         status = ctune_profile_open(ctx, options, name, &profile);
         if (status != CTUNE_OK) {
@@ -126,6 +129,23 @@ static ctune_status add_file(ctune_ctx *ctx, ctune_tune *t, const char *name) {
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
+/* The lock was writable when the search began; now it is not, and hours may be in the entry. */
+static void print_entry(const ctune_source *source, const ctune_lock_entry *entry) {
+    ctune_ctx ctx;
+    ctune_lock lock;
+    ctune_text text;
+    ctune_ctx_init(&ctx);
+    ctune_lock_init(&lock);
+    ctune_text_init(&text);
+    if (ctune_lock_set(&ctx, &lock, entry) == CTUNE_OK) {
+        ctune_lock_print(&lock, &text);
+        fprintf(stderr, "ctune: note: this belongs into %s:\n%s", source->lock_path,
+                ctune_text_get(&text));
+    }
+    ctune_text_clear(&text);
+    ctune_lock_clear(&lock);
+}
+
 static ctune_status write_entry(ctune_ctx *ctx, const ctune_source *source,
                                 const ctune_region *region, const ctune_outcome *o) {
     ctune_lock_entry entry = {.region = (char *)region->name,
@@ -137,7 +157,11 @@ static ctune_status write_entry(ctune_ctx *ctx, const ctune_source *source,
                               .speedup = o->tuned_ns > 0 ? o->original_ns / o->tuned_ns : 1,
                               .tuned_ns = o->tuned_ns,
                               .verified = (char *)(uintptr_t)o->verified};
-    return ctune_lock_update(ctx, source->lock_path, &entry, 1);
+    ctune_status status = ctune_lock_update(ctx, source->lock_path, &entry, 1);
+    if (status != CTUNE_OK) {
+        print_entry(source, &entry);
+    }
+    return status;
 }
 
 /* All candidates failed: an error. More than half: a warning. */
@@ -176,16 +200,24 @@ ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_
                           region->name);
     }
     ctune_status status = check_failures(ctx, source, region, outcome);
-    if (status == CTUNE_OK) {
-        status = write_entry(ctx, source, region, outcome);
+    if (status != CTUNE_OK) {
+        return status;
     }
-    if (status == CTUNE_OK && t->options->json) {
+    status = write_entry(ctx, source, region, outcome);
+    if (t->options->json) {
         ctune_outcome_print_json(outcome, source, stdout);
-    } else if (status == CTUNE_OK) {
-        ctune_outcome_print(outcome, source->lock_path, stdout);
+    } else {
+        ctune_outcome_print(outcome, status == CTUNE_OK ? source->lock_path : "not written",
+                            stdout);
         fflush(stdout);
     }
     return status;
+}
+
+ctune_status ctune_tune_keep(ctune_ctx *ctx, const ctune_tune *t, const ctune_tune_nest *nest,
+                             const ctune_outcome *outcome) {
+    const ctune_source *source = &t->files[nest->i_file].source;
+    return write_entry(ctx, source, source->unit->regions[nest->i_region].region, outcome);
 }
 
 void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
@@ -210,14 +242,13 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
 
 /* ---- the model ------------------------------------------------------------------------------- */
 /* Without one the search learns from itself alone: a note, no error, unless one was asked for. */
-static ctune_status open_model(ctune_ctx *ctx, const ctune_options *options, ctune_forest **out) {
-    *out = NULL;
+static ctune_status open_model(ctune_ctx *ctx, const ctune_options *options, ctune_model *out) {
     bool is_wanted = !options->no_transfer &&
                      (options->strategy == NULL || strcmp(options->strategy, "gbt") == 0);
     if (!is_wanted) {
         return CTUNE_OK;
     }
-    ctune_status status = ctune_cost_model_open(ctx, options->model, out);
+    ctune_status status = ctune_model_open(ctx, options->model, out);
     if (status == CTUNE_OK || status == CTUNE_ENOMEM || options->model != NULL) {
         return status;
     }
@@ -245,13 +276,13 @@ int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options) {
         return ctune_report(ctx, CTUNE_EUSAGE);
     }
     ctune_tune t = {.options = options, .session = ctune_session_make(options)};
-    ctune_forest *global = NULL;
+    ctune_model global = {0}; /* destroy NULL: there is none */
     t.files = calloc((size_t)options->n_words, sizeof *t.files);
     ctune_status status =
         t.files != NULL ? CTUNE_OK : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (status == CTUNE_OK) {
         status = open_model(ctx, options, &global);
-        t.session.global = global;
+        t.session.global = global.destroy != NULL ? &global : NULL;
     }
     for (int i = 0; i < options->n_words && status == CTUNE_OK && ctune_signal_get() == 0; i++) {
         status = add_file(ctx, &t, options->words[i]);
@@ -261,8 +292,8 @@ int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options) {
     }
     t.code = ctune_exit_worse(t.code, ctune_report(ctx, status));
     clear(&t);
-    if (global != NULL) {
-        ctune_forest_destroy(global);
+    if (global.destroy != NULL) {
+        global.destroy(global.self);
     }
     return t.code;
 }

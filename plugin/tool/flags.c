@@ -2,7 +2,7 @@
  * Which compiler and flags a command line means: the words after `--`, or a line of
  * compile_commands.json, or the default. plugin/transform/flags.c says what each word is for.
  */
-#include "plugin/tool/tool.h"
+#include "plugin/tool/plugins.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +57,15 @@ ctune_status ctune_flags_get(ctune_ctx *ctx, const ctune_options *options, const
         if (status != CTUNE_OK) {
             return status;
         }
-        words = found;
-        while (n > 0 && !ctune_flags_is_compiler(words[0]) && words[0][0] != '-') {
-            words++; /* ccache, distcc */
-            n--;
+        int n_launchers = ctune_flags_skip_launchers(n, found);
+        words = found + n_launchers;
+        n -= n_launchers;
+        ctune_plugin_kind kind;
+        if (!ctune_flags_is_compiler(words[0]) && !ctune_plugin_find(ctx, words[0], &kind)) {
+            return ctune_fail(ctx, CTUNE_EUSAGE,
+                              "%s/compile_commands.json: '%s' is no C compiler that ctune knows "
+                              "(clang, gcc)",
+                              options->build_dir, words[0]);
         }
     }
     if (n > 0 && words[0][0] != '-') {

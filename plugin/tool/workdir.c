@@ -5,18 +5,22 @@
  * SIGTERM and SIGHUP. A handler may do little, so it only notes the signal and wakes a thread; the
  * search sees the note and ends in order; when that takes longer than GRACE_MS the thread removes
  * the folder, ends the children and leaves. The history needs nothing: each record was durable
- * before. This is the one file of the program with state of its own.
+ * before. SIGKILL and a loss of power leave the folder behind; the next run removes it: a folder is
+ * locked (flock) as long as its process lives, and holds a mark from the moment that it is. This is
+ * the one file of the program with state of its own.
  */
 #include "plugin/tool/tool.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +29,8 @@
 #endif
 
 enum { GRACE_MS = 4000 };
+
+static const char prefix[] = "ctune-", pattern[] = "ctune-XXXXXX", mark[] = ".ctune-working";
 
 static char work_path[PATH_MAX];
 static volatile sig_atomic_t stop_signal;
@@ -52,6 +58,52 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 static void remove_tree(void) {
     if (work_path[0] != '\0' && getenv("CTUNE_KEEP") == NULL) {
         nftw(work_path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
+/* ---- folders of processes that are no more ---- */
+/* Descriptor of a folder of this user's that carries our mark and that nobody holds; -1: it is
+ * none. */
+static int open_dead(int tmp, const char *name) {
+    struct stat st;
+    int fd = openat(tmp, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
+                    faccessat(fd, mark, F_OK, 0) != 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void reap(const char *tmp_path) {
+    DIR *dir = opendir(tmp_path);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        char path[PATH_MAX];
+        bool is_ours = strncmp(entry->d_name, prefix, sizeof prefix - 1) == 0 &&
+                       strlen(entry->d_name) == sizeof pattern - 1;
+        int fd = is_ours ? open_dead(dirfd(dir), entry->d_name) : -1;
+        int n = snprintf(path, sizeof path, "%s/%s", tmp_path, entry->d_name);
+        if (fd >= 0 && n > 0 && (size_t)n < sizeof path) {
+            nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}
+
+/* From here on the folder is ours until this process ends. Where a folder cannot be locked there
+ * is no mark either, and nobody takes it for a dead one. One that is to be kept has none. */
+static void hold(const char *path) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closed by the end of the process */
+    if (fd >= 0 && getenv("CTUNE_KEEP") == NULL && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        int mark_fd = openat(fd, mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (mark_fd >= 0) {
+            close(mark_fd);
+        }
     }
 }
 
@@ -119,14 +171,16 @@ ctune_status ctune_workdir_create(ctune_ctx *ctx) {
         return CTUNE_OK;
     }
     const char *tmp = getenv("TMPDIR");
+    tmp = tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp";
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof path, "%s/ctune-XXXXXX",
-                     tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+    reap(tmp);
+    int n = snprintf(path, sizeof path, "%s/%s", tmp, pattern);
     if (n < 0 || (size_t)n >= sizeof path || mkdtemp(path) == NULL) {
         return ctune_fail(ctx, CTUNE_EENV, "cannot make a working folder '%s': %s", path,
                           strerror(errno));
     }
     memcpy(work_path, path, (size_t)n + 1);
+    hold(path);
     return start_watching(ctx);
 }
 

@@ -202,6 +202,7 @@ static ctune_status use_lock(ctune_ctx *ctx, ctune_transform *t, int i_region,
     if (n > 0) {
         return use_entries(ctx, t, i_region, entries, n, out);
     }
+    t->n_other += state == CTUNE_ENTRY_OTHER;
     if (state == CTUNE_ENTRY_STALE) {
         out->fate = CTUNE_FATE_STALE;
         t->worst = t->worst > CTUNE_EREFUSED ? t->worst : CTUNE_EREFUSED;

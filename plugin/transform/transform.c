@@ -197,6 +197,23 @@ static ctune_status fill(ctune_ctx *ctx, const ctune_transform *t, ctune_text *t
                : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
 }
 
+/* A lock was made with care, and nothing of it is used: a build says so without being asked. */
+static void report_none(ctune_ctx *ctx, const ctune_transform *t,
+                        const ctune_transform_counts *counts) {
+    char text[400];
+    if (!t->options->is_build || t->n_other == 0 || counts->n_applied + counts->n_original > 0) {
+        return;
+    }
+    snprintf(text, sizeof text, "has no entry for this target (%s): nothing is tuned",
+             t->source.key);
+    ctune_diag_send(ctx,
+                    &(ctune_diag){.severity = CTUNE_REMARK,
+                                  .file = t->source.lock_path,
+                                  .code = "lock-none-applies",
+                                  .text = text,
+                                  .hint = "run `ctune tune` for this machine, compiler and flags"});
+}
+
 /* The one warning of a build whose file is left alone as a whole. */
 static void warn(ctune_ctx *ctx, const ctune_transform *t, ctune_status status) {
     char text[600];
@@ -228,6 +245,7 @@ ctune_status ctune_transform_run(ctune_ctx *ctx, const ctune_transform_options *
         t->arena != NULL ? run(ctx, t, &text) : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (status == CTUNE_OK) {
         status = fill(ctx, t, &text, out);
+        report_none(ctx, t, &out->counts);
     }
     if (status != CTUNE_OK && options->is_build && !t->sink.is_sent) {
         warn(ctx, t, status);

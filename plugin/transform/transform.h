@@ -135,9 +135,9 @@ typedef struct ctune_transform_result {
 /*
  * Diagnostics (ctx->sink) have places in the user's text. Codes: those of refusals
  * (extract_refusals.def), "applied", "predicted", "original-best", "recorded" (remarks, in builds),
- * "lock-no-entry", "lock-other-target", "no-predictor", "no-prediction" (remarks), "lock-stale",
- * "not-applied", "does-not-compile", "does-not-parse", obstacles (transform_private.h),
- * "no-transform" (the whole file is left alone), clause errors.
+ * "lock-no-entry", "lock-other-target", "lock-none-applies", "no-predictor", "no-prediction"
+ * (remarks), "lock-stale", "not-applied", "does-not-compile", "does-not-parse", obstacles
+ * (transform_private.h), "no-transform" (the whole file is left alone), clause errors.
  *
  * Fails   EUSAGE a pragma or the lock is malformed; EENV a file or the compiler does not work, the
  *         source does not parse; ENOMEM; EBUG. *out is valid (and empty) after a failure, too.

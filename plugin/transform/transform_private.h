@@ -58,6 +58,7 @@ typedef struct ctune_transform {
     int n_regions;
     ctune_transform_region *regions; /* arena */
     ctune_obstacle obstacle;
+    int n_other;        /* regions with entries for another target only */
     bool is_done_muted; /* the region's code is about to be dropped: no word that it is applied */
     bool has_said_failure; /* the warning for all regions is out (does-not-compile) */
     ctune_status worst;    /* of what kept a region from being applied */

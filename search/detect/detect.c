@@ -210,6 +210,27 @@ static int count_threads(void) {
     return n < 1 ? 1 : n > 4096 ? 4096 : n;
 }
 
+/* The canonical flags. An ISO mode of GCC, which forbids fused products without a word, is spelt
+ * out. */
+static ctune_status read_flags(ctune_ctx *ctx, const ctune_run_compiler *compiler,
+                               ctune_target *out) {
+    static const char off[] = "-ffp-contract=off";
+    const int n = compiler->n_flags;
+    const char **flags = calloc((size_t)n + 1, sizeof *flags);
+    if (flags == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for compiler flags");
+    }
+    for (int i = 0; i < n; i++) {
+        flags[i] = compiler->flags[i];
+    }
+    flags[n] = off;
+    bool is_off = ctune_target_contract(out->compiler, n, flags) == CTUNE_CONTRACT_OFF &&
+                  ctune_target_last(n, flags, "-ffp-") == NULL;
+    ctune_status status = ctune_target_flags(ctx, n + is_off, flags, out->flags, sizeof out->flags);
+    free(flags);
+    return status;
+}
+
 /* Has this machine's C library vectors of math functions, the younger ones (glibc 2.35) too? */
 static bool has_vector_math(const char *macros) {
     if (macro_find(macros, "__x86_64__") == NULL || macro_find(macros, "__gnu_linux__") == NULL) {
@@ -228,12 +249,11 @@ ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compile
     const int n_flags = compiler->n_flags;
     memset(out, 0, sizeof *out);
     ctune_target_read_machine(out);
-    ctune_status status =
-        ctune_target_flags(ctx, n_flags, compiler->flags, out->flags, sizeof out->flags);
+    ctune_target_read_macros(macros, out);
+    ctune_status status = read_flags(ctx, compiler, out);
     if (status != CTUNE_OK) {
         return status;
     }
-    ctune_target_read_macros(macros, out);
     const char *march = ctune_target_last(n_flags, compiler->flags, "-march=");
     const char *mcpu = ctune_target_last(n_flags, compiler->flags, "-mcpu=");
     const char *cpu = mcpu != NULL ? mcpu : march;

@@ -80,7 +80,83 @@ static const struct {
     {"-r", true, 0},
     {"-shared", true, 0},
     {"-s", true, 0},
+    {"-B", true, 1},
+    {"-B", false, 0},
+    {"-H", true, 0},
+    {"-z", true, 1},
+    {"-T", true, 1},
+    {"-T", false, 0},
+    {"-u", true, 1},
+    {"-Q", false, 0},
+    {"-fuse-ld", false, 0},
+    {"-fverbose-asm", true, 0},
+    {"-fno-verbose-asm", true, 0},
+    {"-frecord-gcc-switches", true, 0},
+    {"-frecord-command-line", true, 0},
+    {"-frandom-seed", false, 0},
+    {"-fident", true, 0},
+    {"-fno-ident", true, 0},
+    {"-fansi-escape-codes", true, 0},
+    {"-fcaret-diagnostics", false, 0},
+    {"-fno-caret-diagnostics", false, 0},
+    {"-fshow-", false, 0},
+    {"-fno-show-", false, 0},
+    {"-fspell-checking", false, 0},
+    {"-fno-spell-checking", false, 0},
+    {"-fmacro-backtrace-limit", false, 0},
+    {"-ftrack-macro-expansion", false, 0},
+    {"-ftabstop", false, 0},
+    {"-ftemplate-", false, 0},
+    {"-ffile-compilation-dir", false, 0},
+    {"-fworking-directory", true, 0},
+    {"-fno-working-directory", true, 0},
+    {"-finput-charset", false, 0},
+    {"-fpch-", false, 0},
+    {"-fintegrated-as", true, 0},
+    {"-fno-integrated-as", true, 0},
+    {"-fstack-usage", true, 0},
+    {"-fcallgraph-info", false, 0},
+    {"-fsave-optimization-record", false, 0},
+    {"-fno-save-optimization-record", false, 0},
+    {"-integrated-as", true, 0},
+    {"-no-integrated-as", true, 0},
+    {"-no-canonical-prefixes", true, 0},
+    {"-nostdinc", true, 0},
+    {"-nostdlib", true, 0},
+    {"-nodefaultlibs", true, 0},
+    {"-nostartfiles", true, 0},
+    {"-rdynamic", true, 0},
+    {"-rtlib", false, 0},
+    {"-static-libgcc", true, 0},
+    {"-no-pie", true, 0},
+    {"-pie", true, 0},
+    {"-trigraphs", true, 0},
+    {"--gcc-toolchain", false, 0},
+    {"--gcc-install-dir", false, 0},
+    {"--rtlib", false, 0},
 };
+
+/* These say what the compiler reads or where its code ends up, not what a loop becomes; a compiler
+ * that is asked for its macros gets them all the same. What an ISO mode means for products is put
+ * into the line by detect.c. */
+static const struct {
+    const char *prefix;
+    bool is_whole;
+} codeless[] = {
+    {"-std=", false}, {"--std=", false},    {"-ansi", true},
+    {"-m64", true},   {"-mcmodel=", false}, {"-pthread", true},
+};
+
+static bool is_codeless(const char *flag) {
+    for (size_t i = 0; i < sizeof codeless / sizeof *codeless; i++) {
+        const char *prefix = codeless[i].prefix;
+        if (codeless[i].is_whole ? strcmp(flag, prefix) == 0
+                                 : strncmp(flag, prefix, strlen(prefix)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* Kept, but with the next word: -mllvm -polly. */
 static const char *const with_word[] = {"-mllvm", "-Xclang", "-target", "-arch", "--param"};
@@ -165,7 +241,7 @@ static int kept_words(int n_flags, const char *const *flags, char **words) {
         int n_args;
         bool is_dropped = ctune_target_is_dropped(flags[i], &n_args);
         const char *arg = n_args > 0 && i + 1 < n_flags ? flags[i + 1] : NULL;
-        if (!is_dropped) {
+        if (!is_dropped && !is_codeless(flags[i])) {
             words[n] = word_text(flags[i], arg);
             if (words[n++] == NULL) {
                 return -1;

@@ -19,6 +19,8 @@ void ctune_target_facts_print(const ctune_target *facts, ctune_text *out);
 CTUNE_MUST_USE ctune_status ctune_target_facts_parse(ctune_ctx *ctx, const char *name,
                                                      const char *text, ctune_target *out);
 /* ---- calibration: facts measured once on this machine, in a text file ---------------- */
+/* The user's cache folder for ctune, which need not be there; false: there is no place for one. */
+bool ctune_cache_folder(char *out, size_t size);
 /* $CTUNE_MACHINE, else $XDG_CACHE_HOME/ctune/machine-<host>-<isa>.txt, else the same below
  * ~/.cache; "" when there is none (CTUNE_MACHINE set and empty, no HOME). */
 void ctune_machine_path(const ctune_target *target, char *out, size_t size);

@@ -11,6 +11,7 @@
 #include "search/facts/facts.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,19 +30,27 @@ static void put_name(const char *name, char *out, size_t size) {
     }
 }
 
+bool ctune_cache_folder(char *out, size_t size) {
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = 0;
+    if (cache != NULL && cache[0] == '/') {
+        n = snprintf(out, size, "%s/ctune", cache);
+    } else if (home != NULL && home[0] == '/') {
+        n = snprintf(out, size, "%s/.cache/ctune", home);
+    }
+    return n > 0 && (size_t)n < size;
+}
+
 void ctune_machine_path(const ctune_target *target, char *out, size_t size) {
     const char *given = getenv("CTUNE_MACHINE");
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char host[96], isa[32];
+    char host[96], isa[32], cache[PATH_MAX];
     int n = 0;
     put_name(target->host, host, sizeof host);
     put_name(target->isa, isa, sizeof isa);
     if (given != NULL) {
         n = snprintf(out, size, "%s", given);
-    } else if (cache != NULL && cache[0] == '/') {
-        n = snprintf(out, size, "%s/ctune/machine-%s-%s.txt", cache, host, isa);
-    } else if (home != NULL && home[0] == '/') {
-        n = snprintf(out, size, "%s/.cache/ctune/machine-%s-%s.txt", home, host, isa);
+    } else if (ctune_cache_folder(cache, sizeof cache)) {
+        n = snprintf(out, size, "%s/machine-%s-%s.txt", cache, host, isa);
     }
     if (n <= 0 || (size_t)n >= size) {
         out[0] = '\0';

@@ -229,6 +229,9 @@ ctune_status ctune_history_import(ctune_ctx *ctx, ctune_history *history, const 
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
+/* Records that resemble each other pack to a tenth or a fiftieth; gzip's limit is 1032. */
+enum { BOMB_BYTES = 64 << 20, BOMB_RATIO = 300 };
+
 /* The whole file, decompressed when it begins as gzip does. */
 static ctune_status read_text(ctune_ctx *ctx, const char *path, ctune_text *out) {
     gzFile file = strcmp(path, "-") == 0 ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
@@ -236,19 +239,26 @@ static ctune_status read_text(ctune_ctx *ctx, const char *path, ctune_text *out)
         return ctune_fail(ctx, CTUNE_EENV, "%s: %s", path, strerror(errno));
     }
     char buffer[65536];
-    int n, code = Z_OK;
-    while ((n = gzread(file, buffer, sizeof buffer)) > 0) {
+    int n = 0, code = Z_OK;
+    bool is_bomb = false, has_nul = false;
+    while (!is_bomb && !has_nul && !out->failed && (n = gzread(file, buffer, sizeof buffer)) > 0) {
+        has_nul = memchr(buffer, '\0', (size_t)n) != NULL;
         ctune_text_append_n(out, buffer, (size_t)n);
+        is_bomb = out->len > BOMB_BYTES && (z_off_t)(out->len / BOMB_RATIO) > gzoffset(file);
     }
     const char *words = gzerror(file, &code);
     ctune_status status = CTUNE_OK;
-    if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+    if (is_bomb) {
+        status = ctune_fail(ctx, CTUNE_EUSAGE,
+                            "%s: unpacks to more than %d times its size: this is no export", path,
+                            BOMB_RATIO);
+    } else if (has_nul) {
+        status = ctune_fail(ctx, CTUNE_EUSAGE, "%s: neither a history nor JSON lines", path);
+    } else if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
         status =
             ctune_fail(ctx, CTUNE_EENV, "%s: %s", path, code == Z_ERRNO ? strerror(errno) : words);
     } else if (out->failed) {
         status = ctune_fail(ctx, CTUNE_ENOMEM, "%s: out of memory", path);
-    } else if (strlen(ctune_text_get(out)) != out->len) {
-        status = ctune_fail(ctx, CTUNE_EUSAGE, "%s: neither a history nor JSON lines", path);
     }
     gzclose(file);
     return status;

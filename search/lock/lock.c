@@ -10,11 +10,13 @@
 #include "runtime/guard.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
-enum { MAX_ENTRIES = 1000000 };
+enum { MAX_ENTRIES = 1000000, NULL_MAJOR = 1, NULL_MINOR = 3 /* of /dev/null */ };
 
 void ctune_lock_init(ctune_lock *lock) {
     memset(lock, 0, sizeof *lock);
@@ -193,11 +195,23 @@ const ctune_lock_entry *ctune_lock_find(const ctune_lock *lock, const char *sour
 }
 
 /* ---- the file ------------------------------------------------------------------------------ */
+/* /dev/null is a file that is empty; whoever opens a FIFO waits for ever. */
+static bool is_file(const struct stat *info) {
+    return S_ISREG(info->st_mode) ||
+           (S_ISCHR(info->st_mode) && info->st_rdev == makedev(NULL_MAJOR, NULL_MINOR));
+}
+
 ctune_status ctune_lock_read(ctune_ctx *ctx, const char *path, ctune_lock *lock) {
     struct stat info;
-    if (stat(path, &info) != 0 && errno == ENOENT) {
+    if (stat(path, &info) != 0) {
+        if (errno != ENOENT) {
+            return ctune_fail(ctx, CTUNE_EENV, "%s: %s", path, strerror(errno));
+        }
         ctune_lock_clear(lock);
         return CTUNE_OK;
+    }
+    if (!is_file(&info)) {
+        return ctune_fail(ctx, CTUNE_EENV, "%s: not a regular file: this is no lock", path);
     }
     ctune_text text;
     ctune_text_init(&text);
@@ -209,6 +223,35 @@ ctune_status ctune_lock_read(ctune_ctx *ctx, const char *path, ctune_lock *lock)
         status = ctune_lock_parse(ctx, path, ctune_text_get(&text), lock);
     }
     ctune_text_clear(&text);
+    return status;
+}
+
+/* As entry_copy would take it, which must not change it: it would not be found again. */
+static bool is_source_fine(const char *source) {
+    size_t n = strlen(source);
+    return n > 0 && strchr(source, '\n') == NULL && strchr(blanks, source[0]) == NULL &&
+           strchr(blanks, source[n - 1]) == NULL;
+}
+
+ctune_status ctune_lock_check(ctune_ctx *ctx, const char *path, const char *source) {
+    if (!is_source_fine(source)) {
+        return ctune_fail(ctx, CTUNE_EUSAGE,
+                          "the lock has no room for a file name with a line end, or a blank at its "
+                          "start or end: '%.80s'",
+                          source);
+    }
+    ctune_guard guard;
+    ctune_status status = ctune_guard_acquire(ctx, path, &guard);
+    if (status != CTUNE_OK) {
+        char why[sizeof ctx->error];
+        snprintf(why, sizeof why, "%s", ctx->error);
+        return ctune_fail(ctx, CTUNE_EENV, "the lock cannot be written: %.400s", why);
+    }
+    ctune_lock lock;
+    ctune_lock_init(&lock);
+    status = ctune_lock_read(ctx, path, &lock);
+    ctune_lock_clear(&lock);
+    ctune_guard_release(&guard);
     return status;
 }
 

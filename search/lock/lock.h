@@ -29,8 +29,11 @@ void ctune_lock_entry_clear(ctune_lock_entry *entry); /* of one whose strings ar
 void ctune_lock_init(ctune_lock *lock);
 void ctune_lock_clear(ctune_lock *lock);
 /* A missing file is an empty lock. Malformed text: EUSAGE with file, line and column; nothing is
- * lost. */
+ * lost. What is no file (a FIFO, a folder, a device but /dev/null): EENV, and it is not opened. */
 CTUNE_MUST_USE ctune_status ctune_lock_read(ctune_ctx *ctx, const char *path, ctune_lock *lock);
+/* Before hours of work: can entries of the file `source` be put into the lock at `path`? Reads it,
+ * and makes and removes a file in its folder. EUSAGE: the name, or what is in the lock; EENV. */
+CTUNE_MUST_USE ctune_status ctune_lock_check(ctune_ctx *ctx, const char *path, const char *source);
 CTUNE_MUST_USE ctune_status ctune_lock_parse(ctune_ctx *ctx, const char *name, const char *text,
                                              ctune_lock *lock);
 void ctune_lock_print(const ctune_lock *lock, ctune_text *out);

@@ -77,7 +77,12 @@ static int64_t floor_div(int64_t num, int64_t den) {
 
 static int64_t eval_aff(machine *m, const ctune_aff *aff);
 
+static int64_t eval_load(machine *m, const ctune_place *place);
+
 static int64_t eval_atom(machine *m, const ctune_atom *atom) {
+    if (atom->kind == CTUNE_ATOM_LOAD) {
+        return eval_load(m, atom->place);
+    }
     int64_t a = eval_aff(m, atom->a);
     if (atom->kind == CTUNE_ATOM_FLOOR) {
         return floor_div(a, atom->den);
@@ -188,6 +193,12 @@ static void load(machine *m, const ctune_place *place, int lanes, te_value *out)
         touch(m, mem, at + k, false);
         out[k] = te_value_load(mem->type, mem->bytes + (at + k) * mem->stride);
     }
+}
+
+static int64_t eval_load(machine *m, const ctune_place *place) {
+    te_value element;
+    load(m, place, 1, &element);
+    return element.i;
 }
 
 static void store(machine *m, const ctune_place *place, int lanes, const te_value *values) {

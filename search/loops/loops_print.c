@@ -73,6 +73,8 @@ static int piece_order(const void *x, const void *y) {
     return a->kind != b->kind ? a->kind - b->kind : strcmp(a->text, b->text);
 }
 
+static void print_place(printer *p, const ctune_place *place, int lanes);
+
 static void print_grouped(printer *p, const ctune_aff *aff) {
     bool is_sum = aff != NULL && aff->n_terms + (aff->c0 != 0) > 1;
     ctune_text_append(p->out, is_sum ? "(" : "");
@@ -150,6 +152,9 @@ static void print_atom(printer *p, const ctune_atom *atom) {
         ctune_text_append(p->out, ", ");
         print_aff(p, atom->b);
         ctune_text_append(p->out, ")");
+        break;
+    case CTUNE_ATOM_LOAD:
+        print_place(p, atom->place, 1);
         break;
     default:
         print_product(p, atom);

@@ -305,7 +305,7 @@ ctune_status lower_join_placed(lowerer *w);
 
 /* ---- pack.c, temps.c
  * ---------------------------------------------------------------------------------------------- */
-ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into);
+ctune_status lower_packs_at(lowerer *w, int node, int kid, ctune_lnode *into);
 const lower_packed *lower_find_packed(const lowerer *w, int stmt, const ctune_expr *expr);
 void lower_packed_place(lowerer *w, const lower_packed *p, const lower_env *env,
                         ctune_place *place);

@@ -110,6 +110,8 @@ static bool may_speculate(const ctune_lane_ctx *c, const ctune_value *v) {
     switch (v->op) {
     case CTUNE_V_LOAD:
         return c->target != NULL && ctune_place_is_equal(c->target, &v->place);
+    case CTUNE_V_INDEX:
+        return !ctune_loops_has_load(c->l, v->index);
     case CTUNE_V_DIV:
     case CTUNE_V_MOD:
     case CTUNE_V_SHL:

@@ -47,6 +47,13 @@ for kind in $kinds; do
         fail "words of $kind: $*"
     eval "set -- $(CTUNE_PLUGIN_DIR="$PWD/dir's" "$CTUNE" flags $kind)"
     $kind -w -O2 "$@" -c gemm.c -o flags.o || fail "flags of $kind"
+    mkdir -p "pre fix"
+    cp "dir's"/* "pre fix"
+    for i in 1 2; do # no quotes: as in CC=gcc $(ctune flags gcc)
+        # shellcheck disable=SC2046
+        $kind -w -O2 $(CTUNE_PLUGIN_DIR="$PWD/pre fix" "$CTUNE" flags $kind) -c gemm.c -o unquoted.o || fail "unquoted: $kind"
+        same_code unquoted.o flags.o "$kind in a folder with a blank"
+    done
     "$CTUNE" apply gemm.c -o applied.c -- $kind -O2
     $kind -w -O2 -c applied.c -o applied.o
     same_code flags.o applied.o "$kind with flags"

@@ -71,7 +71,7 @@ static void test_flags(void **state) {
     assert_int_equal(ctune_target_flags(&ctx, COUNT(flags), flags, out, sizeof out), CTUNE_OK);
     assert_string_equal(out,
                         "-O3 -fno-fast-math -fopenmp -fprofile-use -march=native -mllvm -polly "
-                        "-mllvm -polly-tiling -std=c11");
+                        "-mllvm -polly-tiling");
     static const char *const same[] = {"-fopenmp", "-O3"}, *const sorted[] = {"-O3", "-fopenmp",
                                                                               "-pipe"};
     char other[256];
@@ -95,6 +95,124 @@ static void test_flags(void **state) {
     snprintf(words[39], sizeof words[39], "-fvery-long-x");
     assert_int_equal(ctune_target_flags(&ctx, 40, many, other, sizeof other), CTUNE_OK);
     assert_string_not_equal(out, other);
+}
+
+/* One row a flag that changes no code, with its value where it takes one. */
+static void test_codeless(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"-pthread"},
+        {"-m64"},
+        {"-std=c99"},
+        {"-std=gnu17"},
+        {"-ansi"},
+        {"-fverbose-asm"},
+        {"-B", "bin"},
+        {"-Bbin"},
+        {"-fuse-ld=gold"},
+        {"-H"},
+        {"-save-temps"},
+        {"-save-temps=obj"},
+        {"-mcmodel=medium"},
+        {"-Wall"},
+        {"-Wl,-O1"},
+        {"-w"},
+        {"-g3"},
+        {"-ggdb"},
+        {"-gsplit-dwarf"},
+        {"-pipe"},
+        {"-pedantic-errors"},
+        {"-DNDEBUG"},
+        {"-D", "N=3"},
+        {"-Iinclude"},
+        {"-isystem", "include"},
+        {"-include", "config.h"},
+        {"-MMD"},
+        {"-MF", "a.d"},
+        {"-o", "a.o"},
+        {"-c"},
+        {"-fdiagnostics-color=always"},
+        {"-fcolor-diagnostics"},
+        {"-fmessage-length=0"},
+        {"-fmacro-prefix-map=a=b"},
+        {"-fdebug-prefix-map=a=b"},
+        {"-frandom-seed=1"},
+        {"-frecord-gcc-switches"},
+        {"-fno-ident"},
+        {"-ftrack-macro-expansion=0"},
+        {"-fno-show-column"},
+        {"-fplugin=./x.so"},
+        {"-Qunused-arguments"},
+        {"-nostdinc"},
+        {"-rdynamic"},
+        {"-Lfolder"},
+        {"-lm"},
+        {"-Xlinker", "--gc-sections"},
+        {"-z", "now"},
+        {"-T", "link.ld"},
+        {"-pie"},
+        {"-shared"},
+        {"--gcc-toolchain=/usr"},
+    };
+    static const char *const kept[] = {
+        "-O3",         "-march=x86-64-v3",         "-m32",
+        "-ffast-math", "-fno-unroll-loops",        "-fno-strict-aliasing",
+        "-fopenmp",    "-mprefer-vector-width=512"};
+    ctune_ctx ctx = {0};
+    char plain[256], out[256];
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *flags[] = {"-O2", rows[i][0], rows[i][1], "-fwrapv"};
+        int n = 4;
+        if (rows[i][1] == NULL) {
+            flags[2] = flags[3];
+            n = 3;
+        }
+        assert_int_equal(ctune_target_flags(&ctx, n, flags, out, sizeof out), CTUNE_OK);
+        if (strcmp(out, "-O2 -fwrapv") != 0) {
+            fail_msg("%s: %s", rows[i][0], out);
+        }
+    }
+    for (size_t i = 0; i < COUNT(kept); i++) {
+        const char *flags[] = {"-fwrapv", kept[i]};
+        assert_int_equal(ctune_target_flags(&ctx, 1, flags, plain, sizeof plain), CTUNE_OK);
+        assert_int_equal(ctune_target_flags(&ctx, 2, flags, out, sizeof out), CTUNE_OK);
+        if (strcmp(out, plain) == 0) {
+            fail_msg("%s makes no difference", kept[i]);
+        }
+    }
+}
+
+/* An ISO mode of GCC is -ffp-contract=off by another name; clang's changes nothing. */
+static void test_iso(void **state) {
+    (void)state;
+    static const char gcc[] = "#define __GNUC__ 12\n#define __AVX2__ 1\n#define __FMA__ 1\n",
+                      clang[] = "#define __clang_major__ 19\n#define __AVX2__ 1\n";
+    static const char *const iso[] = {"-O2", "-std=c11"},
+                             *const off[] = {"-O2", "-ffp-contract=off"},
+                             *const gnu[] = {"-O2", "-std=gnu11"}, *const none[] = {"-O2"};
+    static const struct {
+        const char *macros;
+        const char *const *a, *const *b;
+        int n_b;
+        bool is_same;
+    } rows[] = {
+        {gcc, iso, off, 2, true},    {gcc, iso, gnu, 2, false},  {gcc, gnu, none, 1, true},
+        {clang, iso, none, 1, true}, {clang, iso, gnu, 2, true}, {clang, iso, off, 2, false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        ctune_ctx ctx = {0};
+        ctune_target a, b;
+        char a_key[256], b_key[256];
+        ctune_run_compiler one = {.command = "cc", .n_flags = 2, .flags = rows[i].a},
+                           two = {.command = "cc", .n_flags = rows[i].n_b, .flags = rows[i].b};
+        assert_int_equal(ctune_target_make(&ctx, &one, rows[i].macros, &a), CTUNE_OK);
+        assert_int_equal(ctune_target_make(&ctx, &two, rows[i].macros, &b), CTUNE_OK);
+        ctune_target_key(&a, a_key, sizeof a_key);
+        ctune_target_key(&b, b_key, sizeof b_key);
+        if ((strcmp(a_key, b_key) == 0) != rows[i].is_same) {
+            fail_msg("row %zu: %s, %s", i, a_key, b_key);
+        }
+    }
 }
 
 static void test_contraction(void **state) {
@@ -273,6 +391,7 @@ static void test_standards(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_macros),      cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_codeless),    cmocka_unit_test(test_iso),
         cmocka_unit_test(test_contraction), cmocka_unit_test(test_standards),
         cmocka_unit_test(test_caches),      cmocka_unit_test(test_compilers),
     };

@@ -1,8 +1,9 @@
 /*
  * The table of texts that the compiler has taken: what makes another key, and that a table that
- * cannot be read or written makes every text new.
+ * cannot be read or written makes every text new. What is said once a build.
  */
 #include "plugin/shim/seen.h"
+#include "plugin/shim/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,25 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-static char folder[64], table[96];
+static char folder[32], inner[64], table[96], said[96];
 
 static int set_up(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/ctune-seen-XXXXXX");
     assert_non_null(mkdtemp(folder));
-    snprintf(table, sizeof table, "%s/ctune/gcc-texts", folder);
-    setenv("XDG_CACHE_HOME", folder, 1);
+    snprintf(inner, sizeof inner, "%s/.ctune-%lu", folder, (unsigned long)geteuid());
+    snprintf(table, sizeof table, "%s/gcc-texts", inner);
+    setenv("TMPDIR", folder, 1);
     return 0;
 }
 
 static int tear_down(void **state) {
-    char inner[80];
     (void)state;
-    snprintf(inner, sizeof inner, "%s/ctune", folder);
+    snprintf(said, sizeof said, "%s/said", inner);
+    unlink(said);
     unlink(table);
     rmdir(inner);
     rmdir(folder);
@@ -71,18 +74,39 @@ static void test_table(void **state) {
 
 static void test_no_place(void **state) {
     (void)state;
-    setenv("XDG_CACHE_HOME", "/dev/null", 1);
+    setenv("TMPDIR", "/dev/null", 1);
     ctune_shim_seen_add(7);
     assert_false(ctune_shim_seen_has(7));
-    setenv("XDG_CACHE_HOME", "relative", 1);
-    setenv("HOME", "", 1);
+    assert_true(ctune_shim_once("word") && ctune_shim_once("word"));
+    /* a folder that others may write to, or that is a link, is nobody's */
+    setenv("TMPDIR", folder, 1);
+    assert_int_equal(mkdir(inner, 0777), 0);
+    assert_int_equal(chmod(inner, 0777), 0);
     ctune_shim_seen_add(7);
     assert_false(ctune_shim_seen_has(7));
-    assert_int_equal(access("relative", F_OK), -1);
-    unsetenv("XDG_CACHE_HOME");
-    setenv("HOME", "/dev/null/nowhere", 1);
+    assert_int_equal(rmdir(inner), 0);
+    assert_int_equal(symlink("/tmp", inner), 0);
     ctune_shim_seen_add(7);
     assert_false(ctune_shim_seen_has(7));
+    assert_int_equal(unlink(inner), 0);
+}
+
+/* Within one build once; a process of another session is another build's. */
+static void test_once(void **state) {
+    (void)state;
+    int status;
+    assert_true(ctune_shim_once("a header"));
+    assert_false(ctune_shim_once("a header"));
+    assert_true(ctune_shim_once("another"));
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool is_same = !ctune_shim_once("a header");
+        bool is_other = setsid() > 0 && ctune_shim_once("a header");
+        _exit(is_same && is_other ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_false(ctune_shim_once("a header"));
 }
 
 int main(void) {
@@ -90,6 +114,7 @@ int main(void) {
         cmocka_unit_test(test_keys),
         cmocka_unit_test_setup_teardown(test_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_once, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ static void test_stale_and_other(void **state) {
     f->options.n_words = 1; /* without -march */
     assert_int_equal(run(f, KERNEL("f", "", ADD)), CTUNE_OK);
     assert_int_equal(f->result.counts.n_untuned, 1);
-    expect_log(f, "remark lock-other-target 2;");
+    expect_log(f, "remark lock-other-target 2;remark lock-none-applies 0;");
     f->options.any_target = true;
     assert_int_equal(run(f, KERNEL("f", "", ADD)), CTUNE_OK);
     assert_int_equal(f->result.counts.n_applied, 1);
