@@ -345,6 +345,7 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
     }
     ctune_place place;
     int var;
+    l->line = stage->line;
     if (lower_place(w, env, &stage->target, &place, &var)) {
         const ctune_value *old = ctune_value_load(l, &place, 1);
         ctune_lnode *store = ctune_lnode_store(l, &place, lower_update(w, env, old));
@@ -357,4 +358,5 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
         ctune_lnode_append(into,
                            ctune_lnode_set(l, var, lower_update(w, env, ctune_value_var(l, var))));
     }
+    l->line = 0;
 }

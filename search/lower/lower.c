@@ -367,6 +367,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         lower_simplify(w, nn->dim, &lo, &hi);
     }
     if (has_loads(w, &lo) || has_loads(w, &hi)) {
+        into = lower_shared_guard(w, node, into);
         /* loops inside that the source has outside may be empty: then it reads no bound */
         int stmts[CTUNE_MAX_STMTS];
         if (lower_stmts_under(w, node, stmts) == 1 && nn->sum < 0 &&

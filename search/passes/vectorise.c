@@ -150,6 +150,7 @@ void ctune_lane_apply(ctune_lane_ctx *c, ctune_lnode *node) {
     ctune_loops *l = c->l;
     c->statement = node->value;
     c->target = node->kind == CTUNE_L_STORE ? &node->place : NULL;
+    l->line = node->line;
     if (node->kind == CTUNE_L_STORE) {
         if (ctune_lane_is_contiguous(c, &node->place)) {
             node->value = ctune_lane_vector(c, node->value);
@@ -212,6 +213,7 @@ static void apply(ctune_loops *l, ctune_lnode *node, bool is_approx, int lanes) 
     for (ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
         ctune_lane_apply(&c, kid);
     }
+    l->line = 0;
     node->ann = CTUNE_LANN_FULL;
     node->step = lanes;
     sink(l, node);

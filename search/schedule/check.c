@@ -360,9 +360,8 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
 }
 
 bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size) {
-    return ctune_nest_check_loads(nest, why, why_size) &&
-           check_reductions(nest, why, why_size) && check_vecs(nest, why, why_size) &&
-           ctune_nest_check_placed(nest, why, why_size) &&
+    return ctune_nest_check_loads(nest, why, why_size) && check_reductions(nest, why, why_size) &&
+           check_vecs(nest, why, why_size) && ctune_nest_check_placed(nest, why, why_size) &&
            ctune_nest_check_caches(nest, why, why_size);
 }
 

@@ -398,6 +398,8 @@ CTUNE_MUST_USE ctune_status ctune_te_eval(ctune_ctx *ctx, const ctune_region *re
 
 /* Does the axis occur inside one of aff's divs? */
 bool ctune_aff_div_uses_axis(const ctune_region *region, const ctune_aff *aff, int axis);
+/* Are all axes in the div loops around the stage? */
+bool ctune_stage_is_inside(const ctune_region *region, const ctune_stage *stage, int div);
 /* Does the form, a div of it included, hold an element of a tensor? */
 bool ctune_aff_has_load(const ctune_region *region, const ctune_aff *aff);
 /* Does some div of the region read the tensor? Its elements then are subscripts or bounds. */

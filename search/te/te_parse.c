@@ -104,10 +104,10 @@ static void parse_load(te_parser *p) {
         *idx = te_parse_aff(p);
         te_expect(p, "]");
     }
-    ctune_div *div = p->status != CTUNE_OK || named == NULL || load == NULL
-                         ? NULL
-                         : te_list_append(p, (const void **)&p->region->divs, &p->region->n_divs,
-                                          sizeof *div);
+    ctune_div *div =
+        p->status != CTUNE_OK || named == NULL || load == NULL
+            ? NULL
+            : te_list_append(p, (const void **)&p->region->divs, &p->region->n_divs, sizeof *div);
     if (div != NULL) {
         *load = (ctune_access){.tensor = -1, .n_idx = n, .idx = list};
         *named = (te_load){name, token.line, token.col, load};
