@@ -42,9 +42,9 @@ static void run_all(fixture *f) {
 
 static void test_updates(void **state) {
     static const char *const updates[] = {
-        "B[j] += A[j][i]",     "B[j] -= A[j][i] * A[j][i] ", "B[j] *= A[j][i]",
-        "B[j] &= A[j][i]",     "B[j] |= A[j][i] & 4660",     "B[j] ^= A[j][i]",
-        "B[j] min= A[j][i]",   "B[j] max= A[j][i] + A[j][i]",      "B[j] below= A[j][i]",
+        "B[j] += A[j][i]",     "B[j] -= A[j][i] * A[j][i] ",  "B[j] *= A[j][i]",
+        "B[j] &= A[j][i]",     "B[j] |= A[j][i] & 4660",      "B[j] ^= A[j][i]",
+        "B[j] min= A[j][i]",   "B[j] max= A[j][i] + A[j][i]", "B[j] below= A[j][i]",
         "B[j] above= A[j][i]",
     };
     (void)state;
