@@ -85,6 +85,8 @@ void ctune_target_read_macros(const char *macros, ctune_target *out) {
     const char *standard = macro_find(macros, "__STDC_VERSION__");
     out->is_c90 = standard == NULL || strncmp(standard, "199409", 6) == 0;
     out->has_fma = has_fma(macros);
+    out->has_vnni =
+        macro_find(macros, "__AVX512VNNI__") != NULL && macro_find(macros, "__AVX512VL__") != NULL;
     out->fast_math = macro_find(macros, "__FAST_MATH__") != NULL ||
                      macro_find(macros, "__ASSOCIATIVE_MATH__") != NULL;
     out->contract = out->has_fma ? CTUNE_CONTRACT_FAST : CTUNE_CONTRACT_OFF;

@@ -307,6 +307,7 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
     ctune_text_append(out, stream);
     print_vectors(options, out);
     emit_math_prelude(options, out);
+    emit_dot_prelude(options, out);
     if (!options->is_source) {
         ctune_text_append(out, "typedef struct ctune_args {\n"
                                "    const long *params;\n"

@@ -325,6 +325,11 @@ static void print_gather(ctune_emitter *e, const ctune_value *v, const value_row
     text(e, "}");
 }
 
+static void print_dot(ctune_emitter *e, const ctune_value *v, const value_row *row) {
+    (void)row;
+    emit_dot(e, v);
+}
+
 static void print_extract(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
     emit_value(e, v->kids[0], CTUNE_LEVEL_PRIMARY);
@@ -368,6 +373,7 @@ static const value_row rows[CTUNE_N_VALUE_OPS] = {
     [CTUNE_V_CALL] = {print_call, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_SPLAT] = {print_splat, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_GATHER] = {print_gather, NULL, L(OTHER), 0, 0},
+    [CTUNE_V_DOT] = {print_dot, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_EXTRACT] = {print_extract, NULL, L(PRIMARY), 0, 0},
 };
 #undef L

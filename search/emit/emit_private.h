@@ -100,6 +100,10 @@ void emit_call(ctune_emitter *e, const ctune_value *value);
 void emit_function_decls(const ctune_emitter *e, ctune_text *out);
 void emit_math_prelude(const ctune_emit_options *options, ctune_text *out);
 
+/* ---- c_dot.c */
+void emit_dot(ctune_emitter *e, const ctune_value *value);
+void emit_dot_prelude(const ctune_emit_options *options, ctune_text *out);
+
 /* ---- c_node.c */
 void emit_kids(ctune_emitter *e, const ctune_lnode *first);
 /* A LET of the setup, which stands among the declarations of the frame. */

@@ -147,7 +147,9 @@ typedef struct ctune_place {
     X(CALL, "call", -1)      /* text = pure math function, ctune_math_find; lanes: ..._lanes_of */ \
     X(SPLAT, "splat", 1)     /* scalar kid in all lanes */                                         \
     X(GATHER, "gather", -1)  /* lanes scalar kids */                                               \
-    X(EXTRACT, "extract", 1) /* scalar: lane `lane` of a vector kid */
+    X(EXTRACT, "extract", 1) /* scalar: lane `lane` of a vector kid */                             \
+    X(DOT, "dot", 3)         /* i32: lane i of kid0 plus the products of n lanes from n*i on of    \
+                                kid1 and kid2: u8 and i8, n = 4, or i16, n = 2; sums wrap */
 
 typedef enum ctune_value_op {
 #define X(id, token, arity) CTUNE_V_##id,

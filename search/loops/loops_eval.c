@@ -370,6 +370,21 @@ NOINLINE static void eval_lane_calls(machine *m, const ctune_value *v, te_value 
     }
 }
 
+NOINLINE static void eval_dot(machine *m, const ctune_value *v, te_value *out) {
+    te_value a[CTUNE_MAX_LANES], b[CTUNE_MAX_LANES];
+    int n = v->kids[1]->lanes / v->lanes;
+    eval_vector(m, v->kids[0], out);
+    eval_vector(m, v->kids[1], a);
+    eval_vector(m, v->kids[2], b);
+    for (int k = 0; k < v->lanes; k++) {
+        uint32_t sum = (uint32_t)out[k].i;
+        for (int i = n * k; i < n * k + n; i++) {
+            sum += (uint32_t)((int32_t)a[i].i * (int32_t)b[i].i);
+        }
+        out[k] = of_int(CTUNE_I32, (int32_t)sum);
+    }
+}
+
 /* out [v->lanes] */
 static void eval_vector(machine *m, const ctune_value *v, te_value *out) {
     if (m->depth >= MAX_VECTOR_DEPTH) {
@@ -397,6 +412,8 @@ static void eval_vector(machine *m, const ctune_value *v, te_value *out) {
         eval_fma(m, v, out);
     } else if (v->op == CTUNE_V_SELECT) {
         eval_blend(m, v, out);
+    } else if (v->op == CTUNE_V_DOT) {
+        eval_dot(m, v, out);
     } else if (v->op == CTUNE_V_CALL) {
         eval_lane_calls(m, v, out);
     } else {

@@ -274,8 +274,9 @@ static const ctune_value *parse_call(loops_parser *p, ctune_value_op op, const c
 }
 
 static int function_op(const char *word) {
-    static const ctune_value_op ops[] = {CTUNE_V_FMA,   CTUNE_V_SELECT, CTUNE_V_MIN,    CTUNE_V_MAX,
-                                         CTUNE_V_SPLAT, CTUNE_V_GATHER, CTUNE_V_EXTRACT};
+    static const ctune_value_op ops[] = {CTUNE_V_FMA,     CTUNE_V_SELECT, CTUNE_V_MIN,
+                                         CTUNE_V_MAX,     CTUNE_V_SPLAT,  CTUNE_V_GATHER,
+                                         CTUNE_V_EXTRACT, CTUNE_V_DOT};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         if (strcmp(ctune_value_get(ops[i])->token, word) == 0) {
             return (int)ops[i];

@@ -408,6 +408,7 @@ static void print_bare(printer *p, const ctune_value *v) {
         print_call(p, ctune_value_get(v->op)->token, v,
                    v->op == CTUNE_V_SPLAT ? v->lanes : v->lane);
         break;
+    case CTUNE_V_DOT:
     case CTUNE_V_FMA:
     case CTUNE_V_SELECT:
     case CTUNE_V_MIN:

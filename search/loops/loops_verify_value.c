@@ -122,6 +122,18 @@ static ctune_status verify_call(loops_verifier *v, const ctune_value *e) {
     return verify_alike(v, e, 0);
 }
 
+static ctune_status verify_dot(loops_verifier *v, const ctune_value *e) {
+    const ctune_value *c = e->kids[0], *a = e->kids[1], *b = e->kids[2];
+    bool is_bytes = a->type == CTUNE_U8 && b->type == CTUNE_I8;
+    bool is_words = a->type == CTUNE_I16 && b->type == CTUNE_I16;
+    int lanes = e->lanes * (is_bytes ? 4 : 2);
+    CHECK(e->type == CTUNE_I32 && c->type == CTUNE_I32 && c->lanes == e->lanes && e->lanes > 1 &&
+              (is_bytes || is_words) && a->lanes == lanes && b->lanes == lanes,
+          "dot of %s of %d lanes and %s of %d", type_name(a->type), a->lanes, type_name(b->type),
+          b->lanes);
+    return CTUNE_OK;
+}
+
 static ctune_status verify_shape(loops_verifier *v, const ctune_value *e) {
     const char *token = ctune_value_get(e->op)->token;
     const ctune_value *a = e->n_kids > 0 ? e->kids[0] : NULL;
@@ -177,6 +189,8 @@ static ctune_status verify_op(loops_verifier *v, const ctune_value *e) {
         return verify_alike(v, e, 0);
     case CTUNE_V_CALL:
         return verify_call(v, e);
+    case CTUNE_V_DOT:
+        return verify_dot(v, e);
     case CTUNE_V_SPLAT:
     case CTUNE_V_GATHER:
     case CTUNE_V_EXTRACT:

@@ -33,6 +33,7 @@ typedef struct sum_loop {
     const ctune_pass_options *options;
     ctune_lnode *loop;
     int lanes, n_acc;
+    int group; /* of a dot product: iterations that a lane adds at once, else 1 */
     int n_sums;
     sum_row sum[MAX_SUMS];
 } sum_loop;
@@ -195,6 +196,74 @@ static int plan_lanes(sum_loop *s, ctune_lane_ctx *c) {
     return ctune_tile_lanes(s->options->target->vector_bytes, c->widest, s->loop->factor);
 }
 
+/* A factor of the product that the sum adds: what is converted to i32, a neighbour in memory of
+ * that of the next iteration; NULL. */
+static const ctune_value *find_factor(const ctune_lane_ctx *c, const ctune_value *v) {
+    const ctune_value *from = v->op == CTUNE_V_CONVERT ? v->kids[0] : NULL;
+    bool is_narrow = from != NULL && from->op == CTUNE_V_LOAD &&
+                     (from->type == CTUNE_U8 || from->type == CTUNE_I8 || from->type == CTUNE_I16);
+    return is_narrow && ctune_lane_is_contiguous(c, &from->place) ? from : NULL;
+}
+
+/* The two factors of a loop that is one dot product of narrow integers, bytes without a sign first;
+ * false: it is none. */
+static bool find_factors(const ctune_lane_ctx *c, const ctune_lnode *kid, const ctune_value **a,
+                         const ctune_value **b) {
+    const ctune_value *v = kid->value;
+    if (kid->next != NULL || v->op != CTUNE_V_ADD || v->type != CTUNE_I32 ||
+        v->kids[1]->op != CTUNE_V_MUL) {
+        return false;
+    }
+    *a = find_factor(c, v->kids[1]->kids[0]);
+    *b = find_factor(c, v->kids[1]->kids[1]);
+    if (*a != NULL && *b != NULL && (*b)->type == CTUNE_U8) {
+        const ctune_value *first = *a;
+        *a = *b;
+        *b = first;
+    }
+    return *a != NULL && *b != NULL;
+}
+
+/* May the loop run as dot products? Sets lanes and group. */
+static bool plan_dot(sum_loop *s, const ctune_lane_ctx *c) {
+    const ctune_target *target = s->options->target;
+    const ctune_value *a, *b;
+    bool is_x86 = strncmp(target->isa, "avx", 3) == 0 || strncmp(target->isa, "sse", 3) == 0;
+    if (!is_x86 || !find_factors(c, s->loop->first, &a, &b)) {
+        return false;
+    }
+    int lanes = target->vector_bytes >= 64 ? 16 : target->vector_bytes / 4;
+    if (lanes < 4) {
+        return false;
+    }
+    bool is_bytes = a->type == CTUNE_U8 && b->type == CTUNE_I8 && target->has_vnni;
+    s->group = is_bytes ? 4 : 2;
+    s->lanes = lanes;
+    return true;
+}
+
+/* acc = dot(acc, a, b) for `group` iterations a lane. */
+static ctune_lnode *add_dot(sum_loop *s, const ctune_lane_ctx *c, const ctune_lnode *kid,
+                            const sum_row *row, int i_acc) {
+    const ctune_value *a = NULL, *b = NULL;
+    if (!find_factors(c, kid, &a, &b)) {
+        ctune_loops_fail(s->l, CTUNE_EBUG, "sums: a product changed since it was checked");
+        return NULL;
+    }
+    a = ctune_value_load(s->l, &a->place, s->lanes * s->group);
+    b = ctune_value_load(s->l, &b->place, s->lanes * s->group);
+    if (s->group == 2) {
+        a = ctune_value_convert(s->l, CTUNE_I16, a);
+        b = ctune_value_convert(s->l, CTUNE_I16, b);
+    }
+    const ctune_value *kids[3] = {ctune_value_var(s->l, row->acc + i_acc), a, b};
+    const ctune_value *sum = ctune_loops_value(
+        s->l,
+        &(ctune_value){
+            .op = CTUNE_V_DOT, .type = CTUNE_I32, .lanes = s->lanes, .n_kids = 3, .kids = kids});
+    return ctune_lnode_set(s->l, row->acc + i_acc, sum);
+}
+
 /* acc = acc op e, for the lanes of the iterations from c->var on. */
 static ctune_lnode *add_up(sum_loop *s, ctune_lane_ctx *c, const ctune_lnode *kid,
                            const sum_row *row, int i_acc) {
@@ -215,8 +284,9 @@ static ctune_lnode *add_up(sum_loop *s, ctune_lane_ctx *c, const ctune_lnode *ki
 static void append_body(sum_loop *s, int var, int i_acc, ctune_lnode *into) {
     ctune_lane_ctx c = {.l = s->l, .var = var, .is_approx = ctune_lane_is_approx(s->l, s->options)};
     ctune_lnode shell = {.kind = CTUNE_L_SEQ, .first = s->loop->first, .last = s->loop->last};
-    ctune_lnode *copy = ctune_lnode_copy(
-        s->l, &shell, s->loop->var, ctune_loops_var_aff(s->l, var, 1, (int64_t)i_acc * s->lanes));
+    ctune_lnode *copy =
+        ctune_lnode_copy(s->l, &shell, s->loop->var,
+                         ctune_loops_var_aff(s->l, var, 1, (int64_t)i_acc * s->lanes * s->group));
     int index = 0;
     if (copy == NULL) {
         return;
@@ -237,7 +307,8 @@ static void append_body(sum_loop *s, int var, int i_acc, ctune_lnode *into) {
             kid->next = NULL;
             ctune_lnode_append(into, kid);
         } else {
-            ctune_lnode_append(into, add_up(s, &c, kid, row, i_acc));
+            ctune_lnode_append(into, s->group > 1 ? add_dot(s, &c, kid, row, i_acc)
+                                                  : add_up(s, &c, kid, row, i_acc));
         }
     }
 }
@@ -321,7 +392,7 @@ static void make_accumulators(sum_loop *s, ctune_lnode *into) {
 static void rewrite(sum_loop *s) {
     ctune_loops *l = s->l;
     ctune_lnode *loop = s->loop, *seq = ctune_lnode_new(l, CTUNE_L_SEQ);
-    int64_t chunk = loop->factor;
+    int64_t chunk = (int64_t)s->n_acc * s->lanes * s->group;
     int end = ctune_loops_index_var(l, "end"),
         var = ctune_loops_index_var(l, l->var[loop->var].hint);
     const ctune_aff *n =
@@ -367,15 +438,20 @@ static void visit(ctune_lnode *node, void *data) {
     if (node->step != 1 || !find_sums(&s)) {
         return;
     }
-    s.lanes = plan_lanes(&s, &c);
-    s.n_acc = s.lanes > 1 ? (int)(node->factor / s.lanes) : 0;
+    s.group = 1;
+    if (plan_dot(&s, &c)) {
+        s.n_acc = node->factor < s.lanes ? 1 : (int)(node->factor / s.lanes);
+    } else {
+        s.lanes = plan_lanes(&s, &c);
+        s.n_acc = s.lanes > 1 ? (int)(node->factor / s.lanes) : 0;
+    }
     if (s.lanes > 1 && s.n_acc <= 16) {
         rewrite(&s);
     }
 }
 
 ctune_status ctune_pass_sums(ctune_loops *l, const ctune_pass_options *options) {
-    sum_loop s = {.l = l, .options = options};
+    sum_loop s = {.l = l, .options = options, .group = 1};
     if (ctune_loops_status(l) == CTUNE_OK) {
         ctune_lnode_walk(l->root, visit, &s);
     }

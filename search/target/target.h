@@ -45,6 +45,7 @@ typedef struct ctune_target {
     int vector_bytes; /* 16, 32, 64: widest vector */
     int n_vector_regs;
     bool has_fma;     /* it has fused products */
+    bool has_vnni;    /* dot products of bytes: vpdpbusd */
     bool vector_math; /* glibc's libmvec is there: exp, log, sin, ... of vectors */
     /* The machine. */
     char host[96]; /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */

@@ -18,7 +18,7 @@ void bytes(int n, unsigned char a[n], int s[1]) {
         s[0] += a[i];
 }
 // DOT: let end = 16*floor(max(n, 0) / 16)
-// DOT: def acc f32x8 mutable = splat(0
+// DOT: def acc f32x8 mutable = splat(f32(0
 // DOT: def acc_2 f32x8 mutable
 // DOT: for i1 from 0 below end step 16 {
 // DOT-NEXT: set acc = fma(a[i1:8], b[i1:8], acc)

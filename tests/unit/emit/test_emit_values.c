@@ -159,6 +159,20 @@ static const char *const programs[] = {
     "    store R[i.0:16] = select(m.1 | ~(F[i.0:16] >= P[i.0:16]), F[i.0:16], G[i.0:16])\n"
     "    store K[i.0:16] = m.1\n"
     "}\n",
+    /* sums of products: extreme bytes, words that overflow */
+    "for i.0 from 0 below n - 63 step 64 {\n"
+    "    store K[i.0:16] = dot(I[i.0:16], Z[i.0:64], B[i.0:64])\n"
+    "    store K[i.0 + 16:8] = dot(dot(I[i.0:8], Z[i.0 + 9:32], B[i.0:32]), Z[i.0:32], B[i.0:32])\n"
+    "    store K[i.0 + 24:4] = dot(I[i.0:4], Z[i.0 + 9:16], B[i.0 + 7:16])\n"
+    "}\n",
+    "for i.0 from 0 below n - 31 step 32 {\n"
+    "    store K[i.0:16] = dot(I[i.0:16], S[i.0:32], O[i.0:32])\n"
+    "    store K[i.0 + 16:8] = dot(I[i.0:8], S[i.0 + 9:16], (i16) Z[i.0:16])\n"
+    "    store K[i.0 + 24:4] = dot(I[i.0:4], (i16) B[i.0 + 9:8], O[i.0 + 7:8])\n"
+    "    store J[i.0:8] = dot(I[i.0:8], gather(i16(-32768), i16(-32768), i16(32767), "
+    "i16(-32768), S[i.0], S[i.0 + 1], S[i.0], S[i.0], S[i.0], S[i.0], S[i.0], S[i.0], S[i.0], "
+    "S[i.0], S[i.0], S[i.0]), splat(i16(-32768), 16))\n"
+    "}\n",
     "for i.0 from 0 below n - 7 step 8 {\n"
     "    def a.1 f64x8 = (f64) F[i.0:8]\n"
     "    store T[i.0:8] = a.1 * D[i.0:8] + E[i.0:8]\n"

@@ -24,11 +24,13 @@ typedef struct fixture {
     ctune_ctx ctx;
     ctune_region *region;
     ctune_program *program;
+    ctune_target target; /* vectors of 32 bytes, OpenMP */
 } fixture;
 
 static inline void fixture_init(fixture *f, const char *te) {
     memset(f, 0, sizeof *f);
     ctune_ctx_init(&f->ctx);
+    f->target = (ctune_target){.vector_bytes = 32, .openmp = true};
     if (ctune_te_parse(&f->ctx, te, &f->region) != CTUNE_OK ||
         ctune_program_create(&f->ctx, f->region, &f->program) != CTUNE_OK) {
         fail_msg("%s in\n%s", f->ctx.error, te);
@@ -80,10 +82,21 @@ static inline void memory_fill(memory *m, const ctune_region *region, uint64_t s
     ctune_rng rng;
     ctune_rng_init(&rng, seed);
     for (int t = 0; t < m->n; t++) {
+        ctune_type type = region->tensors[t].type;
         double *f64 = m->at[t];
-        assert_int_equal(region->tensors[t].type, CTUNE_F64);
-        for (size_t i = 0; f64 != NULL && i < m->bytes[t] / sizeof *f64; i++) {
-            f64[i] = 1.0 + (double)ctune_rng_below(&rng, 1000) / 7.0;
+        float *f32 = m->at[t];
+        unsigned char *bytes = m->at[t];
+        bool is_f64 = type == CTUNE_F64, is_f32 = type == CTUNE_F32;
+        size_t n = bytes == NULL ? 0 : m->bytes[t] / (is_f64 ? 8 : is_f32 ? 4 : 1);
+        assert_true(is_f64 || is_f32 || !ctune_type_is_float(type));
+        for (size_t i = 0; i < n; i++) {
+            if (is_f64) {
+                f64[i] = 1.0 + (double)ctune_rng_below(&rng, 1000) / 7.0;
+            } else if (is_f32) { /* sums are exact */
+                f32[i] = (float)ctune_rng_below(&rng, 17) - 8;
+            } else {
+                bytes[i] = (unsigned char)ctune_rng_below(&rng, 256);
+            }
         }
     }
 }
@@ -160,8 +173,7 @@ static inline void compare_all(void *data, const char *pass, const ctune_loops *
 
 /* Lowers the nest and compares; false with words in c->error. */
 static inline bool lowers_right(comparison *c, const ctune_nest *nest) {
-    const ctune_target target = {.vector_bytes = 32, .openmp = true};
-    ctune_lower_options options = {.target = &target,
+    ctune_lower_options options = {.target = &c->f->target,
                                    .products = CTUNE_PRODUCTS_ROUNDED,
                                    .observer = compare_all,
                                    .observer_data = c};
