@@ -16,6 +16,7 @@ void ctune_dataset_clear(ctune_dataset *dataset) {
     for (int i = 0; i < dataset->n_tasks; i++) {
         free(dataset->task[i].name);
         free(dataset->task[i].kernel);
+        free(dataset->task[i].target);
     }
     free(dataset->task);
     free(dataset->features);
@@ -52,6 +53,16 @@ ctune_status ctune_dataset_add_task(ctune_ctx *ctx, ctune_dataset *dataset, cons
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for a task of the data set");
     }
     dataset->task[dataset->n_tasks++] = task;
+    return CTUNE_OK;
+}
+
+ctune_status ctune_dataset_set_target(ctune_ctx *ctx, ctune_dataset *dataset, const char *target) {
+    char *copy = ctune_memory_strdup(ctx, target);
+    if (copy == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for a task of the data set");
+    }
+    free(dataset->task[dataset->n_tasks - 1].target);
+    dataset->task[dataset->n_tasks - 1].target = copy;
     return CTUNE_OK;
 }
 

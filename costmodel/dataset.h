@@ -9,6 +9,7 @@
 typedef struct ctune_dataset_task {
     char *name;     /* "gemm n=512 | clang 19 ... ", for people */
     char *kernel;   /* what leave-one-out leaves out: all sizes and targets of one computation */
+    char *target;   /* key of what it was measured on; NULL: not known */
     double best_ns; /* fastest row */
     double weight;  /* in the loss and in top-k, 1 by default */
     size_t first, n_rows;
@@ -28,6 +29,9 @@ void ctune_dataset_clear(ctune_dataset *dataset);
 /* Begins a task; rows added next belong to it. Strings copied. */
 CTUNE_MUST_USE ctune_status ctune_dataset_add_task(ctune_ctx *ctx, ctune_dataset *dataset,
                                                    const char *name, const char *kernel);
+/* What the last task was measured on. Copied. */
+CTUNE_MUST_USE ctune_status ctune_dataset_set_target(ctune_ctx *ctx, ctune_dataset *dataset,
+                                                     const char *target);
 /* One row of the last task, copied. time_ns INFINITY (or NaN) = failed. EUSAGE: no task yet, time
  * not above 0, an infinite feature (NaN is a missing one). */
 CTUNE_MUST_USE ctune_status ctune_dataset_add_row(ctune_ctx *ctx, ctune_dataset *dataset,

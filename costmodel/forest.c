@@ -212,9 +212,18 @@ static ctune_status model_predict(ctune_ctx *ctx, void *self, const float *featu
     return CTUNE_OK;
 }
 
+ctune_model_input ctune_forest_input(const ctune_forest *forest) {
+    return (ctune_model_input){.kind = CTUNE_INPUT_ROW,
+                               .version = forest->feature_version,
+                               .groups = forest->feature_groups,
+                               .n_items = 1,
+                               .width = forest->n_features};
+}
+
 void ctune_forest_model(const ctune_forest *forest, ctune_model *out) {
     *out = (ctune_model){.name = "forest",
                          .n_features = forest->n_features,
                          .self = (void *)(uintptr_t)forest,
-                         .predict = model_predict};
+                         .predict = model_predict,
+                         .input = ctune_forest_input(forest)};
 }

@@ -73,6 +73,8 @@ CTUNE_MUST_USE ctune_status ctune_forest_check(ctune_ctx *ctx, const ctune_fores
 /* rows [n_rows][forest->n_features]; scores [n_rows]. No allocation. */
 void ctune_forest_predict(const ctune_forest *forest, const float *rows, size_t n_rows,
                           float *scores);
+/* What its rows hold. */
+ctune_model_input ctune_forest_input(const ctune_forest *forest);
 /* The forest as a model that does not learn. Borrows forest. */
 void ctune_forest_model(const ctune_forest *forest, ctune_model *out);
 

@@ -142,6 +142,13 @@ typedef struct forest_head {
 
 static bool take_version(scanner *s) {
     unsigned version;
+    if (strncmp(s->at, "ctune-net ", 10) == 0) {
+        ctune_fail(s->ctx, CTUNE_EUSAGE,
+                   "%s:1: a neural model: `ctune tune` takes it, a compiler's plugin takes forests "
+                   "(ctune model train --kind gbt)",
+                   s->name);
+        return false;
+    }
     if (!take_word(s, "ctune-forest ") ||
         !take_count(s, "the version of the format", INT_MAX, &version)) {
         return false;

@@ -6,8 +6,8 @@
  * are used in handlers. The parent has its own, later, deadline for the case that no handler can
  * run.
  *
- * The one pointer below is the only mutable global of runtime/: a signal handler has no argument.
- * It is set once, by the runner executable; the ctune library side never calls this file.
+ * The pointer and the flag below are the only mutable globals of runtime/: a signal handler has no
+ * argument. Only the runner executable sets them; the ctune library side never calls this file.
  */
 #include "runtime/exec_private.h"
 
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 static const ctune_exec *guarded;
+static volatile sig_atomic_t is_deadline; /* the timer stands for the parent's deadline */
 
 typedef struct message {
     char text[256];
@@ -107,7 +108,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 static void on_alarm(int number) {
     (void)number;
     message m = {.len = 0};
-    put(&m, "timeout");
+    put(&m, is_deadline ? "late" : "timeout");
     finish(&m);
 }
 
@@ -142,7 +143,8 @@ static void set_timer(double ns) {
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-void ctune_exec_timer_arm(double limit_ns) {
+void ctune_exec_timer_arm(double limit_ns, bool is_late) {
+    is_deadline = is_late;
     set_timer(limit_ns > 1000 ? limit_ns : 1000);
 }
 void ctune_exec_timer_disarm(void) {

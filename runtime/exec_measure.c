@@ -16,6 +16,7 @@
 #include "runtime/counters.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,12 +25,14 @@ enum { MIN_SAMPLES = 3, MAX_SAMPLES = 7, MAX_REPEATS = 1000, FINAL_SAMPLE_FACTOR
 static const double TIGHT_SPREAD = 0.015; /* enough samples when (median - best) / best is below */
 static const double HOPELESS_SLOWER = 1.10; /* than the incumbent after two samples: no third one */
 static const double LIMIT_FACTOR = 3; /* time limit of a run, times the incumbent or the original */
+static const double LONG_LIMIT_FACTOR =
+    1.5; /* the same of runs that take a good part of a budget */
 static const double LIMIT_FLOOR_NS = 0.2e9;
 static const double LONG_RUN_NS = 0.3e9; /* one sample is enough, two from a sixth of it on */
 static const double ORIGINAL_LIMIT = 10; /* the original may take so many time limits */
 static const double ORIGINAL_SHARE = 0.12;
-static const double ORIGINAL_ENOUGH_NS = 1e9; /* first measurement of the original stops here */
-static const double ORIGINAL_ONCE_NS = 2e9;   /* not even a second run beyond */
+static const double ORIGINAL_ENOUGH_NS = 1e9; /* in a final: an original that is very slow */
+static const double ORIGINAL_ONCE = 2;        /* no second run beyond as many times original_s */
 
 /* After the first run: clearly out when slower than the incumbent by `factor` and at least this
  * long. Short runs get more doubt, their first one pays for page faults and cold caches. */
@@ -48,10 +51,16 @@ static int64_t forced_switches(void) {
     return values.value[CTUNE_COUNTER_FORCED_SWITCHES];
 }
 
+/* Until the deadline; a run that begins after it gets next to nothing. */
+static double time_left(const ctune_exec *exec) {
+    return exec->deadline_ns > 0 ? (double)(exec->deadline_ns - ctune_now_ns()) : INFINITY;
+}
+
 static int run_once(ctune_exec *exec, ctune_candidate_fn *fn, double limit_ns, run_time *time) {
     ctune_exec_tensors_restore(exec);
     int64_t switches = forced_switches();
-    ctune_exec_timer_arm(limit_ns);
+    double left_ns = time_left(exec);
+    ctune_exec_timer_arm(left_ns < limit_ns ? left_ns : limit_ns, left_ns < limit_ns);
     errno = 0;
     int64_t start = ctune_now_ns();
     int rc = fn(&exec->args);
@@ -118,7 +127,8 @@ static void refresh_original(ctune_exec *exec) {
     }
     int repeats = count_repeats(run_ns, exec->load.min_sample_ns);
     double cost = run_ns * repeats;
-    if (state->original_spent_ns + cost > ORIGINAL_SHARE * (state->total_spent_ns + cost)) {
+    if (state->original_spent_ns + cost > ORIGINAL_SHARE * (state->total_spent_ns + cost) ||
+        1.5 * cost > time_left(exec)) {
         return;
     }
     int64_t start = ctune_now_ns();
@@ -150,7 +160,8 @@ void ctune_exec_measure_original(ctune_exec *exec, ctune_candidate_fn *fn,
     ctune_samples samples;
     ctune_samples_init(&samples);
     double spent = first.ns;
-    if (first.ns > ORIGINAL_ONCE_NS) {
+    const double enough_ns = exec->load.original_s * 1e9;
+    if (first.ns > ORIGINAL_ONCE * enough_ns || 2 * first.ns > time_left(exec)) {
         ctune_samples_append(&samples, first.ns, first.is_disturbed);
     } else {
         run_time second;
@@ -164,8 +175,7 @@ void ctune_exec_measure_original(ctune_exec *exec, ctune_candidate_fn *fn,
         if (repeats == 1) {
             ctune_samples_append(&samples, second.ns, second.is_disturbed);
         }
-        while (samples.n == 0 ||
-               (samples.n < CTUNE_RUN_STATE_SAMPLES && spent < ORIGINAL_ENOUGH_NS)) {
+        while (samples.n == 0 || (samples.n < CTUNE_RUN_STATE_SAMPLES && spent < enough_ns)) {
             take_sample(exec, fn, repeats, original_limit(exec), &samples);
             spent += samples.ns[samples.n - 1] * repeats;
         }
@@ -187,8 +197,9 @@ static double candidate_limit(const ctune_exec *exec, double best_ns) {
     double yardstick = best_ns > 0 && (best_ns < original || original <= 0) ? best_ns : original;
     double limit = exec->load.time_limit_s * 1e9;
     limit = limit > 1.5 * original ? limit : 1.5 * original;
-    if (yardstick > 0 && limit > LIMIT_FACTOR * yardstick) {
-        limit = LIMIT_FACTOR * yardstick;
+    double factor = yardstick < LONG_RUN_NS ? LIMIT_FACTOR : LONG_LIMIT_FACTOR;
+    if (yardstick > 0 && limit > factor * yardstick) {
+        limit = factor * yardstick;
     }
     return limit > LIMIT_FLOOR_NS ? limit : LIMIT_FLOOR_NS;
 }
@@ -290,6 +301,11 @@ static void measure_correct(ctune_exec *exec, ctune_candidate_fn *fn, double bes
 
 void ctune_exec_measure(ctune_exec *exec, ctune_candidate_fn *fn, double best_ns,
                         ctune_run_result *result) {
+    if (time_left(exec) <= 0) {
+        result->outcome = CTUNE_RUN_SKIPPED;
+        snprintf(result->detail, sizeof result->detail, "no time left");
+        return;
+    }
     refresh_original(exec);
     int64_t start = ctune_now_ns();
     double limit_ns = candidate_limit(exec, best_ns);
@@ -312,44 +328,90 @@ static bool is_original_round(int round, int rounds, double original_ns, double 
     return round == rounds / 2 || (!is_very_slow && (round == 0 || round == rounds - 1));
 }
 
-void ctune_exec_measure_final(ctune_exec *exec, ctune_candidate_fn *const *fn, int n, int rounds,
-                              void (*start)(ctune_exec *exec, int index),
-                              ctune_run_result *results) {
+typedef struct contest {
+    ctune_candidate_fn *const *fn; /* [n] */
+    int n;
+    void (*start)(ctune_exec *exec, int index);
+    ctune_run_result *results;
+    double sample_ns, limit_ns;
     ctune_samples samples[CTUNE_RUN_MAX_FINALISTS], original;
     int repeats[CTUNE_RUN_MAX_FINALISTS];
-    double limit_ns = candidate_limit(exec, 0), slowest_ns = 0;
-    double sample_ns = exec->load.min_sample_ns * FINAL_SAMPLE_FACTOR;
-    ctune_samples_init(&original);
-    for (int i = 0; i < n; i++) {
-        run_time first, warm = {0, false};
-        ctune_samples_init(&samples[i]);
-        start(exec, i);
-        if (is_correct(exec, fn[i], limit_ns, &first, &results[i])) {
-            run_once(exec, fn[i], limit_ns, &warm);
-            repeats[i] = count_repeats(warm.ns, sample_ns);
-        }
-        slowest_ns = warm.ns > slowest_ns ? warm.ns : slowest_ns;
+    double slowest_ns, round_ns; /* one run of the slowest, one round without the original */
+} contest;
+
+/* Two runs: results are checked, caches are warm. A long run is not repeated: cold caches matter
+ * little, and it counts as a sample. */
+static void enter_contest(ctune_exec *exec, contest *c, int i) {
+    run_time first, warm = {0, false};
+    ctune_samples_init(&c->samples[i]);
+    c->start(exec, i);
+    if (!is_correct(exec, c->fn[i], c->limit_ns, &first, &c->results[i])) {
+        return;
     }
+    if (first.ns >= LONG_RUN_NS) {
+        ctune_samples_append(&c->samples[i], first.ns, first.is_disturbed);
+        warm = first;
+    } else {
+        run_once(exec, c->fn[i], c->limit_ns, &warm);
+    }
+    c->repeats[i] = count_repeats(warm.ns, c->sample_ns);
+    c->round_ns += warm.ns * c->repeats[i];
+    c->slowest_ns = warm.ns > c->slowest_ns ? warm.ns : c->slowest_ns;
+}
+
+static bool has_all(const contest *c) {
+    bool all = true;
+    for (int i = 0; i < c->n; i++) {
+        all &= c->results[i].outcome != CTUNE_RUN_OK || c->samples[i].n > 0;
+    }
+    return all;
+}
+
+/* The deadline ends the rounds when each finalist has a sample; it does not end a run. */
+static void run_rounds(ctune_exec *exec, contest *c, int rounds, int64_t deadline_ns) {
     double original_ns = ctune_exec_original_ns(exec);
-    int original_repeats = count_repeats(original_ns, sample_ns);
+    int repeats = count_repeats(original_ns, c->sample_ns);
     for (int round = 0; round < rounds; round++) {
-        if (is_original_round(round, rounds, original_ns, slowest_ns)) {
-            start(exec, -1);
-            take_sample(exec, exec->lib[0].fn[0], original_repeats, original_limit(exec),
-                        &original);
+        double left_ns = deadline_ns > 0 ? (double)(deadline_ns - ctune_now_ns()) : INFINITY;
+        if (c->round_ns > left_ns && has_all(c)) {
+            return;
         }
-        for (int k = 0; k < n; k++) {
-            int i = (round + k) % n; /* another one goes first in each round */
-            if (results[i].outcome == CTUNE_RUN_OK) {
-                start(exec, i);
-                take_sample(exec, fn[i], repeats[i], limit_ns, &samples[i]);
+        if (c->round_ns + original_ns * repeats < left_ns &&
+            is_original_round(round, rounds, original_ns, c->slowest_ns)) {
+            c->start(exec, -1);
+            take_sample(exec, exec->lib[0].fn[0], repeats, original_limit(exec), &c->original);
+        }
+        for (int k = 0; k < c->n; k++) {
+            int i = (round + k) % c->n; /* another one goes first in each round */
+            if (c->results[i].outcome == CTUNE_RUN_OK) {
+                c->start(exec, i);
+                take_sample(exec, c->fn[i], c->repeats[i], c->limit_ns, &c->samples[i]);
             }
         }
     }
+}
+
+void ctune_exec_measure_final(ctune_exec *exec, ctune_candidate_fn *const *fn, int n, int rounds,
+                              void (*start)(ctune_exec *exec, int index),
+                              ctune_run_result *results) {
+    const int64_t deadline_ns = exec->deadline_ns;
+    exec->deadline_ns = 0;
+    contest c = {.fn = fn,
+                 .n = n,
+                 .start = start,
+                 .results = results,
+                 .sample_ns = exec->load.min_sample_ns * FINAL_SAMPLE_FACTOR,
+                 .limit_ns = candidate_limit(exec, 0)};
+    ctune_samples_init(&c.original);
+    for (int i = 0; i < n; i++) {
+        enter_contest(exec, &c, i);
+    }
+    run_rounds(exec, &c, rounds, deadline_ns);
     for (int i = 0; i < n; i++) {
         if (results[i].outcome == CTUNE_RUN_OK) {
-            set_figures(exec, &samples[i], &results[i]);
+            set_figures(exec, &c.samples[i], &results[i]);
         }
-        results[i].original_ns = ctune_samples_median(&original);
+        results[i].original_ns =
+            c.original.n > 0 ? ctune_samples_median(&c.original) : ctune_exec_original_ns(exec);
     }
 }

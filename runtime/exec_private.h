@@ -52,6 +52,7 @@ typedef struct ctune_exec {
     size_t state_bytes;           /* of the whole file */
     ctune_exec_lib lib[CTUNE_EXEC_MAX_LIBS];
     double clock_cost_ns; /* of reading the clock twice */
+    int64_t deadline_ns;  /* of the parent, on the clock of ctune_now_ns; 0: none */
 } ctune_exec;
 
 /* ---- exec_tensor.c ---- */
@@ -76,7 +77,8 @@ bool ctune_exec_outputs_are_pristine(const ctune_exec *exec);
 /* Handlers for faults and for the time limit: they write a last line to exec->out_fd and end the
  * process. */
 void ctune_exec_guard_install(const ctune_exec *exec);
-void ctune_exec_timer_arm(double limit_ns); /* then "timeout" and exit */
+/* After limit_ns "timeout" and exit; is_late: "late". */
+void ctune_exec_timer_arm(double limit_ns, bool is_late);
 void ctune_exec_timer_disarm(void);
 /* Cap on address space beyond what is mapped now. */
 void ctune_exec_memory_limit(size_t bytes);

@@ -1,6 +1,6 @@
 /*
- * The command loop of the runner process: workload in, then load / baseline / run / final / unload,
- * results out.
+ * The command loop of the runner process: workload in, then load / deadline / baseline / run /
+ * final / unload, results out.
  *
  * One line a message in both directions; docs/runner.md lists them. Any malformed command ends the
  * process with an "error" line: the parent is ours, so that is a bug and not something to go on
@@ -230,6 +230,11 @@ static bool do_command(ctune_exec *exec, char *line) {
     }
     if (strncmp(line, "final ", 6) == 0) {
         return do_final(exec, line + 6);
+    }
+    long long deadline_ns;
+    if (sscanf(line, "deadline %lld", &deadline_ns) == 1) {
+        exec->deadline_ns = deadline_ns;
+        return true;
     }
     if (sscanf(line, "verify %d %d", &id, &from) == 2) {
         return do_verify(exec, id, from);

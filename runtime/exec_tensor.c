@@ -105,7 +105,11 @@ double ctune_exec_tensor_fill(const ctune_run_tensor *shape, const ctune_run_wor
     double largest = 0;
     for (int64_t i = 0; i < shape->n_elems; i++) {
         unsigned char *at = base + (size_t)i * (size_t)shape->stride_bytes;
-        if (is_float) {
+        if (shape->width > 0) {
+            int64_t value = shape->slope * i + shape->lo +
+                            (int64_t)ctune_rng_below(&rng, (uint64_t)shape->width);
+            memcpy(at, &value, shape->elem_bytes < 8 ? (size_t)shape->elem_bytes : 8);
+        } else if (is_float) {
             double value = pick_float(&rng, shape->type, load->data);
             largest = fabs(value) > largest ? fabs(value) : largest;
             bool is_diagonal = is_square && i % (shape->extent[1] + 1) == 0;

@@ -85,7 +85,7 @@ static bool starts_with(const char *text, const char *prefix) {
 
 static bool is_last_words(const char *line) {
     return starts_with(line, "crash ") || starts_with(line, "memory ") ||
-           starts_with(line, "error ") || strcmp(line, "timeout") == 0;
+           starts_with(line, "error ") || strcmp(line, "timeout") == 0 || strcmp(line, "late") == 0;
 }
 
 /* A whole line out of the buffer; one that is too long is cut. */
@@ -165,6 +165,8 @@ static void explain_death(const run_child *child, bool has_ended, int wait_statu
         set_outcome(result, CTUNE_RUN_MEMORY, child->last_words + strlen("memory "));
     } else if (strcmp(child->last_words, "timeout") == 0) {
         set_outcome(result, CTUNE_RUN_TIMEOUT, "time limit");
+    } else if (strcmp(child->last_words, "late") == 0) {
+        set_outcome(result, CTUNE_RUN_SKIPPED, "no time left");
     } else if (!has_ended) {
         set_outcome(result, CTUNE_RUN_TIMEOUT, "no answer");
     } else if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL) {

@@ -151,13 +151,17 @@ static void end_process(run_job *job) {
     }
 }
 
+void ctune_run_job_cancel(run_job *job) {
+    end_process(job);
+    ctune_run_job_remove_files(job);
+}
+
 void ctune_run_batch_destroy(run_batch *batch) {
     if (batch == NULL) {
         return;
     }
     for (int i = 0; i < batch->n_jobs; i++) {
-        end_process(&batch->jobs[i]);
-        ctune_run_job_remove_files(&batch->jobs[i]);
+        ctune_run_job_cancel(&batch->jobs[i]);
     }
     ctune_arena_destroy(batch->arena);
 }

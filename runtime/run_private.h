@@ -98,8 +98,11 @@ struct ctune_runner {
     run_batch *oldest;   /* in flight, oldest first */
     run_batch *original; /* the baseline's batch: its library is loaded in each runner */
     bool has_baseline;
-    bool is_measuring; /* jobs on the measuring CPUs are stopped */
-    bool is_quiet;     /* all jobs are stopped */
+    bool is_measuring;          /* jobs on the measuring CPUs are stopped */
+    bool is_quiet;              /* all jobs are stopped */
+    double baseline_s;          /* see ctune_runner_limit_baseline */
+    int64_t deadline_ns;        /* see ctune_runner_set_deadline */
+    int64_t compile_ns, run_ns; /* waited for compilers, for the child */
     int next_id;
 };
 
@@ -139,10 +142,12 @@ void ctune_run_workload_default(ctune_run_workload *load);         /* limits tha
 void ctune_run_batch_link(ctune_runner *runner, run_batch *batch); /* to the queue's end */
 void ctune_run_batch_unlink(ctune_runner *runner, run_batch *batch);
 /* Waits until some job of the batch is built; failed ones are split or get their results. *built
- * NULL: all are done. */
+ * NULL: all are done. until_ns: what is not built by then is SKIPPED, 0 = no such time. */
 CTUNE_MUST_USE ctune_status ctune_run_next_built(ctune_ctx *ctx, ctune_runner *runner,
-                                                 run_batch *batch, ctune_run_result *results,
-                                                 run_job **built);
+                                                 run_batch *batch, int64_t until_ns,
+                                                 ctune_run_result *results, run_job **built);
+/* Ends the job's compiler, if any, and removes what it wrote. */
+void ctune_run_job_cancel(run_job *job);
 void ctune_run_result_fail(ctune_run_result *result, ctune_run_outcome outcome, const char *detail);
 
 typedef enum run_line { RUN_LINE_OK, RUN_LINE_END, RUN_LINE_LATE } run_line;

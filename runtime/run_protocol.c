@@ -86,6 +86,7 @@ void ctune_run_workload_print(const ctune_run_workload *load, const ctune_run_se
     ctune_text_line(out, "bound %.17g", load->bound_terms);
     ctune_text_line(out, "limits %.17g %.17g %zu", load->time_limit_s, load->min_sample_ns,
                     load->memory_limit_bytes);
+    ctune_text_line(out, "original %.17g", load->original_s);
     for (int i = 0; i < load->n_params; i++) {
         ctune_text_line(out, "param %" PRId64, load->params[i]);
     }
@@ -97,6 +98,10 @@ void ctune_run_workload_print(const ctune_run_workload *load, const ctune_run_se
             ctune_text_printf(out, " %" PRId64, t->extent[k]);
         }
         ctune_text_append(out, "\n");
+        if (t->width > 0) {
+            ctune_text_line(out, "index %d %" PRId64 " %" PRId64 " %" PRId64, i, t->slope, t->lo,
+                            t->width);
+        }
         if (t->shares > 0) {
             ctune_text_line(out, "shares %d %d %" PRId64, i, t->shares - 1, t->shared_at);
         }
@@ -166,6 +171,16 @@ static bool parse_shares(const char *text, ctune_run_workload *load) {
     return true;
 }
 
+/* Likewise. */
+static bool parse_index(const char *text, ctune_run_workload *load) {
+    int i;
+    ctune_run_tensor *t = load->n_tensors > 0 ? &load->tensor[load->n_tensors - 1] : NULL;
+    return t != NULL &&
+           sscanf(text, "%d %" SCNd64 " %" SCNd64 " %" SCNd64, &i, &t->slope, &t->lo, &t->width) ==
+               4 &&
+           i == load->n_tensors - 1 && t->width > 0;
+}
+
 bool ctune_run_workload_parse(const char *line, ctune_run_workload *load, ctune_run_setup *setup,
                               bool *is_end) {
     int flag;
@@ -186,6 +201,9 @@ bool ctune_run_workload_parse(const char *line, ctune_run_workload *load, ctune_
     if (strncmp(line, "shares ", 7) == 0) {
         return parse_shares(line + 7, load);
     }
+    if (strncmp(line, "index ", 6) == 0) {
+        return parse_index(line + 6, load);
+    }
     if (strncmp(line, "param ", 6) == 0) {
         return load->n_params < CTUNE_RUN_MAX_PARAMS &&
                sscanf(line, "param %" SCNd64, &load->params[load->n_params++]) == 1;
@@ -196,6 +214,7 @@ bool ctune_run_workload_parse(const char *line, ctune_run_workload *load, ctune_
     }
     return sscanf(line, "seed %" SCNu64, &load->seed) == 1 ||
            sscanf(line, "bound %lf", &load->bound_terms) == 1 ||
+           sscanf(line, "original %lf", &load->original_s) == 1 ||
            sscanf(line, "limits %lf %lf %zu", &load->time_limit_s, &load->min_sample_ns,
                   &load->memory_limit_bytes) == 3;
 }

@@ -83,12 +83,19 @@ static ctune_status build(ctune_ctx *ctx, ctune_runner *runner, run_batch *batch
                           ctune_run_result *results) {
     for (;;) {
         run_job *job;
-        ctune_status status = ctune_run_next_built(ctx, runner, batch, results, &job);
+        ctune_status status = ctune_run_next_built(ctx, runner, batch, 0, results, &job);
         if (status != CTUNE_OK || job == NULL) {
             return status;
         }
         jobs[job->first] = job;
         job->state = RUN_JOB_DONE; /* its files stay until the batch is destroyed */
+    }
+}
+
+static void skip_load(int n, ctune_run_result *original, ctune_run_result *results) {
+    ctune_run_result_fail(original, CTUNE_RUN_SKIPPED, "no time left");
+    for (int i = 0; i < n; i++) {
+        results[i] = *original;
     }
 }
 
@@ -102,7 +109,9 @@ static ctune_status verify_all(ctune_ctx *ctx, ctune_runner *runner, run_batch *
     const ctune_run_workload own = runner->load;
     for (int k = 0; k < n_loads && status == CTUNE_OK; k++) {
         status = ctune_run_workload_check(ctx, &loads[k]);
-        if (status == CTUNE_OK) {
+        if (k > 0 && runner->deadline_ns > 0 && ctune_now_ns() >= runner->deadline_ns) {
+            skip_load(batch->n, &originals[k], &results[k * batch->n]);
+        } else if (status == CTUNE_OK) {
             runner->load = loads[k];
             ctune_run_workload_default(&runner->load);
             status =

@@ -15,7 +15,7 @@
 
 enum { CHUNK_MIN = 3, CHUNKS_MAX = 4 };
 
-static const double TIME_LIMIT_S = 10, MIN_SAMPLE_NS = 20000;
+static const double TIME_LIMIT_S = 10, MIN_SAMPLE_NS = 20000, ORIGINAL_S = 1;
 static const size_t MEMORY_LIMIT_BYTES = (size_t)2 << 30;
 
 /* ---- create and destroy ---- */
@@ -92,6 +92,7 @@ static bool copy_settings(ctune_runner *runner, const char *runner_path, const c
 void ctune_run_workload_default(ctune_run_workload *load) {
     load->time_limit_s = load->time_limit_s > 0 ? load->time_limit_s : TIME_LIMIT_S;
     load->min_sample_ns = load->min_sample_ns > 0 ? load->min_sample_ns : MIN_SAMPLE_NS;
+    load->original_s = load->original_s > 0 ? load->original_s : ORIGINAL_S;
     load->memory_limit_bytes =
         load->memory_limit_bytes > 0 ? load->memory_limit_bytes : MEMORY_LIMIT_BYTES;
 }
@@ -180,6 +181,19 @@ void ctune_runner_destroy(ctune_runner *runner) {
     free(runner);
 }
 
+void ctune_runner_set_deadline(ctune_runner *runner, int64_t deadline_ns) {
+    runner->deadline_ns = deadline_ns;
+}
+
+void ctune_runner_limit_baseline(ctune_runner *runner, double limit_s) {
+    runner->baseline_s = limit_s;
+}
+
+void ctune_runner_times(const ctune_runner *runner, double *compile_s, double *run_s) {
+    *compile_s = (double)runner->compile_ns * 1e-9;
+    *run_s = (double)runner->run_ns * 1e-9;
+}
+
 /* ---- the queue of batches ---- */
 
 void ctune_run_batch_link(ctune_runner *runner, run_batch *batch) {
@@ -215,37 +229,63 @@ static void fail_job(run_job *job, ctune_run_result *results, const ctune_run_re
     ctune_run_job_remove_files(job);
 }
 
-ctune_status ctune_run_next_built(ctune_ctx *ctx, ctune_runner *runner, run_batch *batch,
-                                  ctune_run_result *results, run_job **built) {
-    *built = NULL;
-    for (;;) {
-        bool is_waiting = false;
-        for (int i = 0; i < batch->n_jobs; i++) {
-            run_job *job = &batch->jobs[i];
-            if (job->state == RUN_JOB_FAILED && job->n > 1) {
-                ctune_run_job_split(runner, batch, job);
-            } else if (job->state == RUN_JOB_FAILED) {
-                ctune_run_result why;
-                ctune_run_result_fail(&why, CTUNE_RUN_COMPILE, job->message);
-                fail_job(job, results, &why);
-            } else if (job->state == RUN_JOB_BUILT) {
-                *built = job;
-                return CTUNE_OK;
-            }
-            is_waiting =
-                is_waiting || job->state == RUN_JOB_QUEUED || job->state == RUN_JOB_RUNNING;
+static void skip_job(run_job *job, ctune_run_result *results) {
+    ctune_run_result why;
+    ctune_run_result_fail(&why, CTUNE_RUN_SKIPPED, "no time left");
+    ctune_run_job_cancel(job);
+    fail_job(job, results, &why);
+}
+
+/* One look at all jobs: a built one, and whether others are still waited for. */
+static run_job *look_at_jobs(ctune_runner *runner, run_batch *batch, bool is_late,
+                             ctune_run_result *results, bool *is_waiting) {
+    *is_waiting = false;
+    for (int i = 0; i < batch->n_jobs; i++) {
+        run_job *job = &batch->jobs[i];
+        bool is_open = job->state == RUN_JOB_QUEUED || job->state == RUN_JOB_RUNNING;
+        if (is_late && job->state != RUN_JOB_DONE && job->state != RUN_JOB_BUILT) {
+            skip_job(job, results);
+        } else if (job->state == RUN_JOB_FAILED && job->n > 1) {
+            ctune_run_job_split(runner, batch, job);
+        } else if (job->state == RUN_JOB_FAILED) {
+            ctune_run_result why;
+            ctune_run_result_fail(&why, CTUNE_RUN_COMPILE, job->message);
+            fail_job(job, results, &why);
+        } else if (job->state == RUN_JOB_BUILT) {
+            return job;
         }
-        if (!is_waiting) {
-            return CTUNE_OK;
-        }
-        ctune_status status = ctune_run_wait(ctx, runner, -1, -1, NULL);
-        if (status != CTUNE_OK) {
-            return status;
-        }
+        *is_waiting = *is_waiting || (is_open && job->state != RUN_JOB_DONE);
     }
+    return NULL;
+}
+
+ctune_status ctune_run_next_built(ctune_ctx *ctx, ctune_runner *runner, run_batch *batch,
+                                  int64_t until_ns, ctune_run_result *results, run_job **built) {
+    int64_t start_ns = ctune_now_ns();
+    ctune_status status = CTUNE_OK;
+    bool is_waiting = true;
+    while (status == CTUNE_OK) {
+        int64_t now_ns = ctune_now_ns();
+        bool is_late = until_ns > 0 && now_ns >= until_ns;
+        *built = look_at_jobs(runner, batch, is_late, results, &is_waiting);
+        if (*built != NULL || !is_waiting) {
+            break;
+        }
+        status = ctune_run_wait(ctx, runner, -1, until_ns > 0 ? until_ns - now_ns : -1, NULL);
+    }
+    runner->compile_ns += ctune_now_ns() - start_ns;
+    return status;
 }
 
 /* ---- measuring one library ---- */
+
+static bool is_past(const ctune_runner *runner) {
+    return runner->deadline_ns > 0 && ctune_now_ns() >= runner->deadline_ns;
+}
+
+static void send_deadline(ctune_runner *runner) {
+    ctune_run_child_send(runner, "deadline %lld", (long long)runner->deadline_ns);
+}
 
 /* Reads results of candidates [from, job->n) of a job. *next: the first one without a result.
  * *is_done: all answered; else the child has died or is late, with candidate *next to blame when
@@ -298,6 +338,7 @@ static ctune_status measure_some(ctune_ctx *ctx, ctune_runner *runner, run_job *
     if (status != CTUNE_OK || !is_loaded) {
         return status;
     }
+    send_deadline(runner);
     ctune_run_child_send(runner, "run %d %d %d %.17g", job->id, *next, job->n, *best_ns);
     status = read_results(ctx, runner, job, best_ns, results, next, &was_started, &is_done);
     if (status != CTUNE_OK) {
@@ -319,10 +360,15 @@ static ctune_status measure_job(ctune_ctx *ctx, ctune_runner *runner, run_job *j
                                 ctune_run_result *results) {
     enum { MAX_IDLE = 3 };
     int next = 0, n_idle = 0;
+    int64_t start_ns = ctune_now_ns();
     ctune_status status = CTUNE_OK;
     ctune_run_jobs_pause(runner, false);
     while (status == CTUNE_OK && next < job->n) {
         int before = next;
+        if (is_past(runner)) { /* not even a process for the rest */
+            ctune_run_result_fail(&results[job->first + next++], CTUNE_RUN_SKIPPED, "no time left");
+            continue;
+        }
         ctune_run_result why = {.outcome = CTUNE_RUN_CRASH};
         status = measure_some(ctx, runner, job, best_ns, results, &next, &why);
         n_idle = next > before ? 0 : n_idle + 1;
@@ -336,6 +382,7 @@ static ctune_status measure_job(ctune_ctx *ctx, ctune_runner *runner, run_job *j
     }
     job->state = RUN_JOB_DONE;
     ctune_run_job_remove_files(job);
+    runner->run_ns += ctune_now_ns() - start_ns;
     return status;
 }
 
@@ -374,12 +421,13 @@ ctune_status ctune_runner_collect(ctune_ctx *ctx, ctune_runner *runner, double b
         return ctune_fail(ctx, CTUNE_EUSAGE, "collect: %s",
                           batch == NULL ? "nothing in flight" : "another batch size");
     }
+    const int64_t until_ns = runner->deadline_ns;
     run_job *job;
-    ctune_status status = ctune_run_next_built(ctx, runner, batch, results, &job);
+    ctune_status status = ctune_run_next_built(ctx, runner, batch, until_ns, results, &job);
     while (status == CTUNE_OK && job != NULL) {
         status = measure_job(ctx, runner, job, &best_ns, results);
         if (status == CTUNE_OK) {
-            status = ctune_run_next_built(ctx, runner, batch, results, &job);
+            status = ctune_run_next_built(ctx, runner, batch, until_ns, results, &job);
         }
     }
     ctune_run_batch_unlink(runner, batch);
@@ -396,6 +444,10 @@ static ctune_status run_original(ctune_ctx *ctx, ctune_runner *runner, ctune_run
     ctune_status status = ctune_run_child_start(ctx, runner);
     if (status != CTUNE_OK) {
         return status;
+    }
+    if (runner->baseline_s > 0) {
+        int64_t limit_ns = ctune_now_ns() + (int64_t)(1e9 * runner->baseline_s);
+        ctune_run_child_send(runner, "deadline %lld", (long long)limit_ns);
     }
     ctune_run_child_send(runner, "baseline");
     do {
@@ -418,7 +470,7 @@ ctune_status ctune_runner_original(ctune_ctx *ctx, ctune_runner *runner, const c
     ctune_run_batch_link(runner, batch);
     run_job *job;
     memset(result, 0, sizeof *result);
-    ctune_status status = ctune_run_next_built(ctx, runner, batch, result, &job);
+    ctune_status status = ctune_run_next_built(ctx, runner, batch, 0, result, &job);
     ctune_run_batch_unlink(runner, batch);
     return status; /* without a job result has the compiler's message */
 }
@@ -451,7 +503,7 @@ static ctune_status build_finalists(ctune_ctx *ctx, ctune_runner *runner, run_ba
                                     finalist *finalists, ctune_run_result *results) {
     for (;;) {
         run_job *job;
-        ctune_status status = ctune_run_next_built(ctx, runner, batch, results, &job);
+        ctune_status status = ctune_run_next_built(ctx, runner, batch, 0, results, &job);
         if (status != CTUNE_OK || job == NULL) {
             return status;
         }
@@ -502,6 +554,7 @@ static ctune_status run_finals(ctune_ctx *ctx, ctune_runner *runner, const final
     int origin[CTUNE_RUN_MAX_FINALISTS], n_sent = 0, index;
     ctune_text text;
     ctune_text_init(&text);
+    send_deadline(runner);
     ctune_text_printf(&text, "final %d", rounds);
     for (int i = 0; i < n; i++) {
         if (finalists[i].job != NULL) {

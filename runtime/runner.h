@@ -32,6 +32,9 @@ typedef struct ctune_run_tensor {
      * the inputs are the other's. */
     int shares;
     int64_t shared_at;
+    /* Its elements are subscripts or bounds: element i is slope * i + lo + something in [0, width).
+     * width 0: it is filled as `data` says. */
+    int64_t slope, lo, width;
 } ctune_run_tensor;
 
 /* id, word, what inputs hold besides moderate numbers. */
@@ -61,8 +64,9 @@ typedef struct ctune_run_workload {
      * max(|x|, |y|, largest |input| product seen): Higham, Accuracy and Stability, (3.5): gamma_n =
      * n u / (1 - n u). */
     double bound_terms;
-    double time_limit_s;       /* one run of one candidate, default 10 */
-    double min_sample_ns;      /* a sample repeats until it lasts this long; default 20000 */
+    double time_limit_s;  /* one run of one candidate, default 10 */
+    double min_sample_ns; /* a sample repeats until it lasts this long; default 20000 */
+    double original_s;    /* the first measurement of the original ends after this; default 1 */
     size_t memory_limit_bytes; /* RLIMIT_AS of the runner beyond the tensors; default 2 GiB */
 } ctune_run_workload;
 
@@ -74,7 +78,8 @@ typedef struct ctune_run_workload {
     X(TIMEOUT, "timeout")                                                                          \
     X(WRONG, "wrong-result")                                                                       \
     X(DECLINED, "declined") /* its guard or an allocation failed */                                \
-    X(MEMORY, "out-of-memory")
+    X(MEMORY, "out-of-memory")                                                                     \
+    X(SKIPPED, "skipped") /* the deadline came first: nothing is known about it */
 
 typedef enum ctune_run_outcome {
 #define X(id, word) CTUNE_RUN_##id,
@@ -117,6 +122,15 @@ void ctune_runner_destroy(ctune_runner *runner);
 /* Ends the child process (its tensors' memory is given back); the next batch starts another. Does
  * nothing while a batch is in flight. */
 void ctune_runner_rest(ctune_runner *runner);
+
+/* Time of ctune_now_ns at which measuring ends, 0 = none (at first). What has not been compiled and
+ * run by then is SKIPPED, a run that is under way included; a final ends after the round that it is
+ * in; of a verification the cases that have not begun are SKIPPED. */
+void ctune_runner_set_deadline(ctune_runner *runner, int64_t deadline_ns);
+/* The original, when it is measured (baseline), is given up after limit_s: SKIPPED; 0 = never. */
+void ctune_runner_limit_baseline(ctune_runner *runner, double limit_s);
+/* Seconds since creation: waiting for compilers, and for the runner process. */
+void ctune_runner_times(const ctune_runner *runner, double *compile_s, double *run_s);
 
 /* Asynchronous pipeline of batches. submit starts the compiler on `source` (a whole C translation
  * unit that exports the batch; `n` candidates; functions are independent `static` ones) and returns

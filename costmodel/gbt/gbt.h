@@ -56,5 +56,13 @@ CTUNE_MUST_USE ctune_status ctune_gbt_train(ctune_ctx *ctx, const ctune_dataset 
 CTUNE_MUST_USE ctune_status ctune_gbt_model_create(ctune_ctx *ctx, const ctune_forest *global,
                                                    int n_features, const ctune_gbt_options *options,
                                                    ctune_model *out);
+/*
+ * The same on top of any model, whose rows may be others than the local forest's: a row holds the
+ * numbers of global and, behind them, n_local of the forest. Borrows global.
+ */
+CTUNE_MUST_USE ctune_status ctune_gbt_model_create_over(ctune_ctx *ctx, const ctune_model *global,
+                                                        int n_local,
+                                                        const ctune_gbt_options *options,
+                                                        ctune_model *out);
 
 #endif

@@ -208,6 +208,10 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
         if (load >= 0) {
             return (ctune_int){ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, load), type, true};
         }
+        int div = b->is_condition ? -1 : ctune_load_div(b, &lval, cursor);
+        if (div >= 0) {
+            return (ctune_int){ctune_poly_atom(b->arena, CTUNE_TERM_DIV, div), type, true};
+        }
     }
     if (lval.n_dims > 0 || type >= CTUNE_F16 || !ctune_type_check(b, lval.type, cursor)) {
         ctune_build_refuse(
@@ -263,7 +267,7 @@ static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_
         return NULL;
     }
     for (int i = 0; i < b->divs.n; i++) {
-        if (b->divs.at[i].den == den && ctune_aff_is_equal(b->divs.at[i].num, aff)) {
+        if (b->divs.at[i].load == NULL && b->divs.at[i].den == den && ctune_aff_is_equal(b->divs.at[i].num, aff)) {
             return ctune_poly_add(b->arena, whole, ctune_poly_atom(b->arena, CTUNE_TERM_DIV, i));
         }
     }
@@ -271,7 +275,7 @@ static const ctune_poly *floor_div(ctune_build *b, const ctune_poly *num, int64_
     if (div == NULL) {
         return NULL;
     }
-    *div = (ctune_div){aff, den};
+    *div = (ctune_div){.num = aff, .den = den};
     return ctune_poly_add(b->arena, whole,
                           ctune_poly_atom(b->arena, CTUNE_TERM_DIV, b->divs.n - 1));
 }

@@ -164,6 +164,11 @@ static bool number_tensors(flatten *f) {
     if (tensors == NULL) {
         return false;
     }
+    for (int i = 0; i < b->divs.n; i++) {
+        if (b->divs.at[i].load != NULL) {
+            f->tensor_id[b->divs.at[i].load->tensor] = 0;
+        }
+    }
     for (int t = 0; t < b->tensors.n; t++) {
         if (f->tensor_id[t] == 0) {
             f->tensor_id[t] = f->region->n_tensors;
@@ -173,10 +178,16 @@ static bool number_tensors(flatten *f) {
     f->region->tensors = tensors;
     for (int i = 0; i < b->accs.n; i++) {
         ctune_access *slot = b->accs.at[i].slot;
-        if (b->accs.at[i].tensor < 0) {
-            continue;
+        if (b->accs.at[i].tensor < 0 || ctune_load_is_slot(b, slot)) {
+            continue; /* slots of loads are shared */
         }
         slot->tensor = f->tensor_id[slot->tensor];
+    }
+    for (int i = 0; i < b->divs.n; i++) {
+        ctune_access *load = (ctune_access *)(uintptr_t)b->divs.at[i].load;
+        if (load != NULL) {
+            load->tensor = f->tensor_id[load->tensor];
+        }
     }
     for (int s = 0; s < f->region->n_stages; s++) {
         f->stages[s].target.tensor = f->tensor_id[f->stages[s].target.tensor];
@@ -253,6 +264,76 @@ static void copy_clauses(ctune_build *b, ctune_region *r) {
     r->noalias = p->noalias;
 }
 
+static void use_aff(ctune_build *b, const ctune_aff *aff, bool *is_used) {
+    for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
+        int id = aff->terms[t].id;
+        if (aff->terms[t].kind == CTUNE_TERM_DIV && !is_used[id]) {
+            const ctune_aff *const *forms;
+            int n = ctune_div_forms(&b->divs.at[id], &forms);
+            is_used[id] = true;
+            for (int k = 0; k < n; k++) {
+                use_aff(b, forms[k], is_used);
+            }
+        }
+    }
+}
+
+static void use_access(ctune_build *b, const ctune_access *access, bool *is_used) {
+    for (int d = 0; d < access->n_idx; d++) {
+        use_aff(b, access->idx[d], is_used);
+    }
+}
+
+static void use_expr(ctune_build *b, const ctune_expr *e, bool *is_used) {
+    use_aff(b, e->aff, is_used);
+    if (e->op == CTUNE_OP_READ) {
+        use_access(b, &e->access, is_used);
+    }
+    for (int i = 0; i < e->n_kids; i++) {
+        use_expr(b, e->kids[i], is_used);
+    }
+}
+
+static void use_node(ctune_build *b, const ctune_node *node, bool *is_used) {
+    for (int i = 0; i < node->n_cons; i++) {
+        use_aff(b, node->cons[i], is_used);
+    }
+    for (int i = 0; i < node->n_kids; i++) {
+        use_node(b, node->kids[i], is_used);
+    }
+}
+
+/* Divs of forms that were tried and dropped become 0: they may name axes and tensors that are gone.
+ */
+static void drop_divs(ctune_build *b, const flatten *f) {
+    bool *is_used = CTUNE_NEW_ARRAY(b->arena, bool, b->divs.n + 1);
+    if (is_used == NULL) {
+        return; /* recorded in the arena */
+    }
+    use_node(b, f->region->root, is_used);
+    for (int i = 0; i < b->assumes.n; i++) {
+        use_aff(b, b->assumes.at[i].aff, is_used);
+    }
+    for (int t = 0; t < b->tensors.n; t++) {
+        for (int d = 0; d < b->tensors.at[t].t.rank; d++) {
+            use_aff(b, b->tensors.at[t].t.extent[d], is_used);
+        }
+    }
+    for (int s = 0; s < f->region->n_stages; s++) {
+        const ctune_stage *stage = &f->stages[s];
+        use_access(b, &stage->target, is_used);
+        use_expr(b, stage->rhs, is_used);
+        if (stage->guard != NULL) {
+            use_expr(b, stage->guard, is_used);
+        }
+    }
+    for (int i = 0; i < b->divs.n; i++) {
+        if (!is_used[i]) {
+            b->divs.at[i] = (ctune_div){.num = ctune_aff_const(b->arena, 0), .den = 1};
+        }
+    }
+}
+
 static bool build_region(flatten *f) {
     ctune_build *b = f->b;
     ctune_region *r = f->region;
@@ -275,25 +356,20 @@ static bool build_region(flatten *f) {
         }
     }
     ctune_node *root = CTUNE_NEW(b->arena, ctune_node);
-    if (root == NULL || !bound_params(b) || !number_tensors(f)) {
+    if (root == NULL || !bound_params(b)) {
         return false;
     }
     *root = (ctune_node){.kind = CTUNE_NODE_SEQ, .n_kids = top.n, .kids = top.at};
     r->root = root;
+    drop_divs(b, f);
+    if (!number_tensors(f)) {
+        return false;
+    }
     shorten_names(f);
     r->n_params = b->params.n;
     r->params = b->params.at;
     r->n_axes = b->axes.n;
     r->axes = b->axes.at;
-    for (int i = 0; i < b->divs.n; i++) { /* of a form that was tried and dropped */
-        for (int t = 0; t < b->divs.at[i].num->n_terms; t++) {
-            const ctune_term *term = &b->divs.at[i].num->terms[t];
-            if (term->kind == CTUNE_TERM_AXIS && term->id >= b->axes.n) {
-                b->divs.at[i].num = ctune_aff_const(b->arena, 0);
-                break;
-            }
-        }
-    }
     r->n_divs = b->divs.n;
     r->divs = b->divs.at;
     r->stages = f->stages;

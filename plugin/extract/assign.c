@@ -29,7 +29,7 @@ ctune_mnode *ctune_stage_new(ctune_build *b, CXCursor at, ctune_access *slot, in
     stage->s.update = update;
     stage->s.calc = calc;
     stage->s.rhs = rhs;
-    at = b->frame != NULL ? b->call : at;
+    at = b->frame != NULL || ctune_cx_kind(at) == CXCursor_ParmDecl ? b->call : at;
     stage->offset = ctune_cx_begin(at);
     ctune_source_place(b->source, ctune_cx_begin(at), &stage->s.line, &stage->s.col);
     stage->s.text = ctune_source_line(b->source, b->arena, ctune_cx_begin(at), ctune_cx_end(at));
@@ -346,7 +346,9 @@ static bool build_assign(ctune_build *b, CXCursor cursor) {
     if (index != NULL) {
         worth = ctune_index_eval(b, index, CXBinaryOperator_Assign, kids.at[1]);
     }
+    b->may_store = ctune_callee_is_value(b, kids.at[1]);
     ctune_expr *value = ctune_expr_get(b, kids.at[1]);
+    b->may_store = false;
     bool ok = value != NULL && add_set(b, cursor, &t, value);
     if (ok && index != NULL) {
         ctune_index_set(b, index, worth);
@@ -362,7 +364,9 @@ bool ctune_assign_initialiser(ctune_build *b, CXCursor decl, ctune_var *var, CXC
     if (ctune_index_is(var)) {
         worth = ctune_index_eval(b, var, CXBinaryOperator_Assign, init);
     }
+    b->may_store = ctune_callee_is_value(b, init);
     ctune_expr *value = t.acc < 0 ? NULL : ctune_expr_get(b, init);
+    b->may_store = false;
     ctune_expr *rhs = ctune_expr_cast(b, value, t.type);
     bool ok = rhs != NULL && add_stage(b, decl, &t, CTUNE_UPDATE_SET, t.type, rhs);
     if (ok && ctune_index_is(var)) {

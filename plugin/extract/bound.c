@@ -331,6 +331,10 @@ static enum CXBinaryOperatorKind negated(enum CXBinaryOperatorKind op) {
 
 static bool push_cond(ctune_build *b, ctune_conds *out, const ctune_poly *poly, CXCursor at) {
     const ctune_aff *aff = ctune_affine_form(b, poly, CTUNE_REFUSE_BOUND_NOT_AFFINE, at);
+    if (aff != NULL && ctune_load_in(b, aff)) { /* by way of a variable */
+        return ctune_build_refuse(b, CTUNE_REFUSE_BOUND_READS_ARRAY, at,
+                                  "'%s' is read from an array", ctune_build_text(b, at));
+    }
     if (aff == NULL || out->n == 16) {
         return aff == NULL
                    ? false
@@ -390,7 +394,17 @@ static bool relation(ctune_build *b, CXCursor cursor, enum CXBinaryOperatorKind 
                               ctune_build_text(b, cursor));
 }
 
+static bool read_condition(ctune_build *b, CXCursor cursor, bool negate, ctune_conds *out);
+
 bool ctune_affine_condition(ctune_build *b, CXCursor cursor, bool negate, ctune_conds *out) {
+    bool kept = b->is_condition;
+    b->is_condition = true;
+    bool ok = read_condition(b, cursor, negate, out);
+    b->is_condition = kept;
+    return ok;
+}
+
+static bool read_condition(ctune_build *b, CXCursor cursor, bool negate, ctune_conds *out) {
     cursor = ctune_cx_strip(b->arena, cursor);
     enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(cursor);
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);

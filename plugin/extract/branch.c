@@ -1,18 +1,17 @@
 /*
- * Branches: if, and what `continue` skips.
+ * Branches: if, and what jumps skip.
  *
  * In: an IfStmt. Out: nodes below b->at. A condition that the domain decides picks its branch; an
  * affine one restricts domains, in a tree of single forms where it is no conjunction; any other
  * becomes a guard on the stages inside, remembered in a temporary of its own when those stages
- * could change what it reads. `if (c) continue; rest` is `if (c) {} else rest`.
+ * could change what it reads. `if (c) continue; rest` is `if (c) {} else rest`; return and a goto
+ * to a label further down in the same block are the same.
  */
 #include "plugin/extract/build.h"
 
 #include "plugin/extract/assign.h"
 
-enum { MAX_LEAVES = 6 };
-
-static bool build_list(ctune_build *b, ctune_kids list, bool is_tail);
+enum { MAX_LEAVES = 6, MAX_COPIES = 400 };
 
 /* ---- guards ---------------------------------------------------------------------------------- */
 
@@ -24,7 +23,7 @@ static bool build_branch(ctune_build *b, ctune_mnode *node, ctune_kids body, boo
     node->in_otherwise = is_else;
     b->at = node;
     b->n_maybe += n_cons == 0;
-    bool ok = ctune_domain_push(b, n_cons, cons) && build_list(b, body, b->in_tail);
+    bool ok = ctune_domain_push(b, n_cons, cons) && ctune_branch_list(b, body, b->in_tail);
     b->n_maybe -= n_cons == 0;
     b->at = parent;
     b->domain.n = n_domain;
@@ -60,33 +59,19 @@ static bool writes_guard(ctune_build *b, const ctune_mnode *node, const ctune_ex
 
 /* The guard's value in a temporary, computed before the node. */
 static bool remember_guard(ctune_build *b, ctune_mnode *node, CXCursor at) {
-    const char *key = ctune_arena_printf(b->arena, "guard %d", b->tensors.n);
-    int tensor = ctune_tensor_new(b, key, "cond", CTUNE_I32);
-    ctune_acc *acc[2] = {NULL, NULL};
+    int tensor = ctune_temporary_new(b, "cond", CTUNE_I32, at);
     ctune_expr *read = ctune_expr_new(b, CTUNE_OP_READ, CTUNE_I32, 0);
     ctune_access *target = CTUNE_NEW(b->arena, ctune_access);
     if (tensor < 0 || read == NULL || target == NULL) {
         return false;
     }
-    ctune_mtensor *m = &b->tensors.at[tensor];
-    m->t.is_temp = true;
-    m->t.rank = 0;
-    m->n_scope = b->n_open;
-    memcpy(m->scope, b->open, sizeof m->scope);
-    m->offset = ctune_cx_begin(at);
-    for (int i = 0; i < 2; i++) {
-        acc[i] = CTUNE_PUSH(b, b->accs);
-        if (acc[i] == NULL) {
-            return false;
-        }
-        acc[i]->tensor = tensor;
-        acc[i]->slot = i == 0 ? target : &read->access;
-        acc[i]->slot->tensor = tensor;
-        acc[i]->offset = ctune_cx_begin(at);
+    int written = ctune_temporary_use(b, tensor, target, at);
+    read->read_id = ctune_temporary_use(b, tensor, &read->access, at);
+    if (written < 0 || read->read_id < 0) {
+        return false;
     }
-    read->read_id = b->accs.n - 1;
     ctune_mnode *stage =
-        ctune_stage_new(b, at, target, b->accs.n - 2, CTUNE_UPDATE_SET, CTUNE_I32, node->guard);
+        ctune_stage_new(b, at, target, written, CTUNE_UPDATE_SET, CTUNE_I32, node->guard);
     node->guard =
         ctune_expr_new(b, CTUNE_OP_NE, CTUNE_I32, 2, read, ctune_expr_int(b, CTUNE_I32, 0));
     return stage != NULL && node->guard != NULL && ctune_mnode_add(b, b->at, stage);
@@ -194,10 +179,6 @@ static bool build_mixed(ctune_build *b, const branches *p, const ctune_conds *co
 
 /* ---- continue -------------------------------------------------------------------------------- */
 
-static bool ends_in_continue(ctune_kids list) {
-    return list.n > 0 && ctune_cx_kind(list.at[list.n - 1]) == CXCursor_ContinueStmt;
-}
-
 static ctune_kids join(ctune_build *b, ctune_kids x, ctune_kids y) {
     CXCursor *all = CTUNE_NEW_ARRAY(b->arena, CXCursor, x.n + y.n + 1);
     if (all == NULL) {
@@ -222,22 +203,66 @@ static const ctune_rest *find_rest(const ctune_build *b, CXCursor statement) {
     return NULL;
 }
 
-static bool skips_rest(ctune_build *b, CXCursor statement) {
-    ctune_kids kids = ctune_cx_exprs(b->arena, statement);
-    return ctune_cx_kind(statement) == CXCursor_IfStmt && kids.n >= 2 &&
-           (ends_in_continue(ctune_cx_statements(b->arena, kids.at[1])) ||
-            (kids.n == 3 && ends_in_continue(ctune_cx_statements(b->arena, kids.at[2]))));
+/* Does a way through the statement end with a jump to behind it? Loops keep theirs. */
+static bool jumps(ctune_build *b, CXCursor at, bool is_tail) {
+    switch (ctune_cx_kind(at)) {
+    case CXCursor_ContinueStmt:
+        return is_tail;
+    case CXCursor_ReturnStmt:
+        return is_tail && ctune_callee_returns(b);
+    case CXCursor_GotoStmt:
+        return true;
+    case CXCursor_IfStmt:
+    case CXCursor_CompoundStmt: {
+        ctune_kids kids = ctune_cx_exprs(b->arena, at);
+        for (int i = 0; i < kids.n; i++) {
+            if (jumps(b, kids.at[i], is_tail)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    default:
+        return false;
+    }
 }
 
-/* is_tail: nothing else of the loop's body follows the list. */
-static bool build_list(ctune_build *b, ctune_kids list, bool is_tail) {
+/* Where a goto goes in the list; -1: elsewhere. */
+static int find_label(ctune_build *b, ctune_kids list, CXCursor jump) {
+    ctune_kids refs = ctune_cx_kids(b->arena, jump);
+    size_t at = refs.n == 1 ? ctune_cx_begin(clang_getCursorReferenced(refs.at[0])) : 0;
+    for (int i = 0; i < list.n && refs.n == 1; i++) {
+        if (ctune_cx_kind(list.at[i]) == CXCursor_LabelStmt && ctune_cx_begin(list.at[i]) == at) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool refuse_goto(ctune_build *b, CXCursor at) {
+    return ctune_build_refuse(b, CTUNE_REFUSE_GOTO, at, "'%s' goes back, or out of its block",
+                              ctune_build_text(b, at));
+}
+
+bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail) {
     bool kept = b->in_tail, ok = true;
     for (int i = 0; i < list.n && ok; i++) {
         bool is_last = i + 1 == list.n;
-        if (is_tail && is_last && ctune_cx_kind(list.at[i]) == CXCursor_ContinueStmt) {
+        enum CXCursorKind kind = ctune_cx_kind(list.at[i]);
+        if (is_tail && kind == CXCursor_ContinueStmt) {
             break;
         }
-        bool skips = is_tail && skips_rest(b, list.at[i]);
+        if (kind == CXCursor_GotoStmt) {
+            int to = find_label(b, list, list.at[i]);
+            if (to <= i) {
+                ok = refuse_goto(b, list.at[i]);
+                break;
+            }
+            i = to - 1;
+            continue;
+        }
+        bool returns = kind == CXCursor_ReturnStmt && ctune_callee_returns(b);
+        bool skips = kind == CXCursor_IfStmt && jumps(b, list.at[i], is_tail);
         if (skips && find_rest(b, list.at[i]) == NULL) {
             ctune_rest *rest = CTUNE_PUSH(b, b->rests);
             if (rest == NULL) {
@@ -245,9 +270,9 @@ static bool build_list(ctune_build *b, ctune_kids list, bool is_tail) {
             }
             *rest = (ctune_rest){list.at[i], {list.n - i - 1, list.at + i + 1}};
         }
-        b->in_tail = is_tail && (is_last || skips);
+        b->in_tail = is_tail && (is_last || skips || returns);
         ok = ctune_statement_build(b, list.at[i]);
-        if (skips) {
+        if (skips || returns) {
             break; /* the rest went into a branch */
         }
     }
@@ -255,11 +280,35 @@ static bool build_list(ctune_build *b, ctune_kids list, bool is_tail) {
     return ok;
 }
 
-bool ctune_branch_body(ctune_build *b, CXCursor body) {
-    return build_list(b, ctune_cx_statements(b->arena, body), true);
-}
-
 /* ---- if -------------------------------------------------------------------------------------- */
+
+/* A branch and what comes behind it: the rest, the rest from a label on, or nothing. */
+static bool follow(ctune_build *b, ctune_kids *list, const ctune_rest *rest) {
+    CXCursor last = list->n > 0 ? list->at[list->n - 1] : rest->statement;
+    enum CXCursorKind kind = list->n > 0 ? ctune_cx_kind(last) : CXCursor_NullStmt;
+    ctune_kids behind = rest->list;
+    if (kind == CXCursor_ContinueStmt) {
+        list->n--;
+        return true;
+    }
+    if (kind == CXCursor_ReturnStmt) {
+        return true;
+    }
+    if (kind == CXCursor_GotoStmt) {
+        int to = find_label(b, behind, last);
+        if (to < 0) {
+            return refuse_goto(b, last);
+        }
+        list->n--;
+        behind = (ctune_kids){behind.n - to, behind.at + to};
+    }
+    if (b->n_copies++ > MAX_COPIES) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, rest->statement,
+                                  "too many ways through the statements");
+    }
+    *list = join(b, *list, behind);
+    return list->n == 0 || list->at != NULL;
+}
 
 static bool read_branches(ctune_build *b, CXCursor cursor, branches *p) {
     ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
@@ -272,17 +321,7 @@ static bool read_branches(ctune_build *b, CXCursor cursor, branches *p) {
         p->otherwise = ctune_cx_statements(b->arena, kids.at[2]);
     }
     const ctune_rest *rest = find_rest(b, cursor);
-    if (rest != NULL) {
-        bool then = ends_in_continue(p->then), other = ends_in_continue(p->otherwise);
-        p->then.n -= then;
-        p->otherwise.n -= other;
-        if (then && !other) {
-            p->otherwise = join(b, p->otherwise, rest->list);
-        } else if (other && !then) {
-            p->then = join(b, p->then, rest->list);
-        }
-    }
-    return true;
+    return rest == NULL || (follow(b, &p->then, rest) && follow(b, &p->otherwise, rest));
 }
 
 /* Decided for no whole domain: restrict it, or ask for a split. */
@@ -315,7 +354,7 @@ bool ctune_branch_build(ctune_build *b, CXCursor cursor) {
     }
     ctune_answer answer = ctune_split_decide(b, p.cond);
     if (answer == CTUNE_YES || answer == CTUNE_NO) {
-        return build_list(b, answer == CTUNE_YES ? p.then : p.otherwise, b->in_tail);
+        return ctune_branch_list(b, answer == CTUNE_YES ? p.then : p.otherwise, b->in_tail);
     }
     CXCursor cond = ctune_cx_strip(b->arena, p.cond);
     ctune_kids both = ctune_cx_exprs(b->arena, cond);

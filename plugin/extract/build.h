@@ -64,7 +64,8 @@ typedef struct ctune_var {
     CXType type;           /* canonical */
     bool is_automatic;     /* local or parameter, neither static nor extern */
     bool is_parameter;     /* of the function */
-    bool is_inside;        /* declared in the region */
+    bool is_inside;        /* declared in the region, or in a function that it calls */
+    bool is_callee;        /* the latter; parameters, too */
     bool is_address_taken; /* anywhere in the function */
     bool is_scanned;
     bool is_stored_through; /* the region stores to an element that is reached from it */
@@ -90,8 +91,9 @@ typedef struct ctune_var {
     int n_scope;                      /* is_inside: loops around the declaration */
     int scope[CTUNE_MAX_DEPTH];
     struct ctune_mnode *scope_node;
-    int param;  /* id or -1 */
-    int tensor; /* id or -1 */
+    int generation; /* is_inside: counts declarations below other loops */
+    int param;      /* id or -1 */
+    int tensor;     /* id or -1 */
 } ctune_var;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -136,7 +138,8 @@ typedef struct ctune_mtensor {
     bool is_memory_param; /* stands for a parameter in memory, for the overlap guard only */
     size_t offset;        /* of the first use, for diagnostics */
     CXCursor access;      /* the first use; null: none in the source */
-    int n_scope;          /* temporary: loops that index it, before its own dimensions */
+    struct ctune_mnode *scope_node; /* root is declared in the region: where */
+    int n_scope;                    /* temporary: loops that index it, before its own dimensions */
     int scope[CTUNE_MAX_DEPTH];
 } ctune_mtensor;
 
@@ -222,6 +225,7 @@ typedef struct ctune_mstage {
     size_t offset; /* of the statement */
     ctune_access *target;
     int target_acc; /* id in b->accs */
+    bool is_dead;   /* the start of a counter that its loop knows */
 } ctune_mstage;
 
 /* A counter that keeps a value after its loop. */
@@ -256,8 +260,14 @@ typedef struct ctune_build {
     CXCursor function, statement;
     size_t begin, end;      /* the statement in source->clean */
     bool wrapv;             /* -fwrapv: signed overflow wraps */
+    bool has_conditions;    /* #if in the statement */
+    bool is_replaceable;    /* -fPIC: functions that are not static may be others at run time */
     bool in_subscript;      /* an index is being read: for the words of a refusal */
+    bool is_condition;      /* a condition is being read: loads in it are data */
     int n_maybe;            /* conditions around the current place that are not in `domain` */
+    int n_lazy;             /* expressions around it that are evaluated under a condition only */
+    bool may_store;         /* a call at hand is all of the statement's right side */
+    int n_copies;           /* statements that were built again in other branches */
     bool no_assume;         /* while trying: new run-time facts are not allowed */
     bool is_trial;          /* what is built is thrown away: every fact is granted */
     const ctune_aff *split; /* a form whose sign must be known to go on; see split.c */
@@ -414,6 +424,9 @@ int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, ctune_
 int ctune_tensor_of_lval(ctune_build *b, const ctune_lval *lval, CXCursor at);
 const char *ctune_lval_key(ctune_build *b, const ctune_lval *lval); /* of its tensor */
 int ctune_tensor_new(ctune_build *b, const char *key, const char *name, ctune_type type);
+/* A scalar of the loops around the current place, and one use of it (an id in b->accs, -1). */
+int ctune_temporary_new(ctune_build *b, const char *name, ctune_type type, CXCursor at);
+int ctune_temporary_use(ctune_build *b, int tensor, ctune_access *slot, CXCursor at);
 /* Is this element expression read through the same access? Ids in b->accs. */
 bool ctune_access_is_equal(const ctune_build *b, int x, int y);
 /* Refuse volatile, atomic, complex, and other types that no stage can hold. */
@@ -431,11 +444,14 @@ bool ctune_expr_reads(const ctune_expr *expr, int tensor);
 
 /* ---- branch.c -------------------------------------------------------------------------------- */
 bool ctune_branch_build(ctune_build *b, CXCursor cursor);
-bool ctune_branch_body(ctune_build *b, CXCursor body); /* of a loop: continue is known */
+/* Statements of a block. is_tail: nothing else of the loop's or function's body follows them. */
+bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail);
 
 /* ---- loop.c, statement.c --------------------------------------------------------------------- */
 bool ctune_loop_build(ctune_build *b, CXCursor cursor);
 bool ctune_statement_build(ctune_build *b, CXCursor cursor);
+/* The variable begins to live at b->at. */
+void ctune_variable_declare(ctune_build *b, ctune_var *var);
 ctune_mnode *ctune_mnode_new(ctune_build *b, ctune_mkind kind);
 bool ctune_mnode_add(ctune_build *b, ctune_mnode *parent, ctune_mnode *kid);
 bool ctune_domain_push(ctune_build *b, int n, const ctune_aff *const *cons);
@@ -455,6 +471,16 @@ bool ctune_hoist_constant(ctune_build *b, const ctune_var *var, int64_t *out);
 /* Parameter that is 1 where a pointer is not NULL, for `p`, `p != NULL`, `p == NULL`. -1: none. */
 int ctune_hoist_null(ctune_build *b, CXCursor cond, bool *is_negated);
 
+/* ---- load.c ---------------------------------------------------------------------------------- */
+/* The div that is this element of an array that the region does not write; -1: none (no refusal).
+ */
+int ctune_load_div(ctune_build *b, const ctune_lval *lval, CXCursor at);
+bool ctune_load_in(const ctune_build *b, const ctune_aff *aff); /* does a load stand in the form? */
+bool ctune_load_is_slot(const ctune_build *b, const ctune_access *slot);
+ctune_expr *ctune_load_read(ctune_build *b, int div); /* its value; NULL: no memory */
+/* Does everything that loads lead to lie apart from what is written? */
+bool ctune_loads_check(ctune_build *b, const ctune_region *region);
+
 /* ---- inline.c -------------------------------------------------------------------------------- */
 /* The file's own static or inline function that the call names; null cursor: another. */
 CXCursor ctune_inline_definition(CXCursor call);
@@ -463,7 +489,6 @@ ctune_expr *ctune_inline_call(ctune_build *b, CXCursor call, CXCursor definition
 ctune_int ctune_inline_call_affine(ctune_build *b, CXCursor call, CXCursor definition);
 bool ctune_inline_call_pointer(ctune_build *b, CXCursor call, CXCursor definition,
                                ctune_lval *pointer);
-bool ctune_inline_statement(ctune_build *b, CXCursor call, CXCursor definition);
 /* Parameters and locals of the function that is being read. */
 bool ctune_inline_is_bound(const ctune_build *b, CXCursor decl);
 ctune_expr *ctune_inline_value(ctune_build *b, CXCursor decl);
@@ -472,6 +497,15 @@ bool ctune_inline_pointer(ctune_build *b, CXCursor decl, ctune_lval *out);
 bool ctune_inline_declares(ctune_build *b, const char *name); /* a variable of the function */
 /* Does the variable's name mean the same at the region? */
 bool ctune_inline_sees(ctune_build *b, const ctune_var *var, CXCursor at);
+
+/* ---- callee.c -------------------------------------------------------------------------------- */
+bool ctune_inline_statement(ctune_build *b, CXCursor call, CXCursor definition);
+/* May statements of the function be built before the expression at hand? */
+bool ctune_callee_can(ctune_build *b, CXCursor definition);
+bool ctune_callee_is_value(ctune_build *b, CXCursor cursor); /* is it a call, maybe converted? */
+ctune_expr *ctune_callee_value(ctune_build *b, CXCursor call, CXCursor definition, bool may_store);
+bool ctune_callee_returns(const ctune_build *b); /* does a return here end a called body? */
+bool ctune_callee_return(ctune_build *b, CXCursor statement);
 
 /* ---- copy.c ---------------------------------------------------------------------------------- */
 bool ctune_copy_is_row(ctune_build *b, CXCursor call); /* memcpy or memset? */
@@ -540,6 +574,7 @@ void ctune_index_merge(ctune_build *b, const ctune_var *then, int n_cons,
 void ctune_index_forget(ctune_build *b, CXCursor statement); /* all that it writes */
 typedef struct ctune_index_loop {
     CXCursor cursor, body;
+    int n_drop; /* statements at the body's end that are the loop's step */
     ctune_var *counter;
     int axis;
     const ctune_aff *first; /* first value of the axis; NULL: several */

@@ -42,6 +42,8 @@ static first_use first_of(ctune_build *b, CXCursor at, const ctune_var *var) {
         return first_of(b, kids.at[1], var) == READS ? READS : WRITES;
     }
     switch (ctune_cx_kind(at)) {
+    case CXCursor_WhileStmt:
+        return first_of_list(b, kids, 0, var) == READS ? READS : NOTHING;
     case CXCursor_ForStmt: {
         first_use init = kids.n > 0 ? first_of(b, kids.at[0], var) : NOTHING;
         return init != NOTHING ? init : first_of_list(b, kids, 1, var) == READS ? READS : NOTHING;
@@ -150,7 +152,9 @@ static bool build_body(ctune_build *b, const ctune_index_loop *loop, ctune_mnode
     ctune_mnode *parent = b->at;
     b->open[b->n_open++] = loop->axis;
     b->at = node;
-    bool ok = ctune_branch_body(b, loop->body);
+    ctune_kids list = ctune_cx_statements(b->arena, loop->body);
+    list.n -= loop->n_drop;
+    bool ok = ctune_branch_list(b, list, true);
     b->at = parent;
     b->n_open--;
     return ok;

@@ -293,10 +293,27 @@ static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
 
 /* ---- first index at 0 ------------------------------------------------------------------------ */
 
+/* Is the index, or a counter in it, only bounded by what stands in memory? It is what the source
+ * says, negative or not. */
+static bool is_opaque(const ctune_build *b, const ctune_acc *acc, const ctune_aff *idx) {
+    if (ctune_load_in(b, idx)) {
+        return true;
+    }
+    for (int c = 0; c < acc->n_cons; c++) {
+        for (int t = 0; ctune_load_in(b, acc->cons[c]) && t < idx->n_terms; t++) {
+            if (idx->terms[t].kind == CTUNE_TERM_AXIS &&
+                ctune_aff_coef(acc->cons[c], CTUNE_TERM_AXIS, idx->terms[t].id) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool first_index_has(ctune_build *b, int tensor, const final_index *finals, int64_t shift) {
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
-        if (acc->tensor == tensor &&
+        if (acc->tensor == tensor && !is_opaque(b, acc, finals[i].idx[0]) &&
             !ctune_facts_has(b, acc->n_cons, acc->cons,
                              ctune_aff_add_const(b->arena, finals[i].idx[0], shift))) {
             return false;
@@ -347,7 +364,7 @@ static bool start_at_zero(ctune_build *b, int tensor, final_index *finals) {
     }
     for (int i = 0; i < b->accs.n; i++) {
         const ctune_acc *acc = &b->accs.at[i];
-        if (acc->tensor == tensor &&
+        if (acc->tensor == tensor && !is_opaque(b, acc, finals[i].idx[0]) &&
             !ctune_facts_require(b, acc->n_cons, acc->cons, finals[i].idx[0])) {
             return ctune_build_refuse_at(b, CTUNE_REFUSE_SUBSCRIPT_NEGATIVE, acc->offset,
                                          "a subscript of '%s' may be negative", t->name);

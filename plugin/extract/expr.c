@@ -269,10 +269,12 @@ static ctune_expr *get_binary(ctune_build *b, CXCursor cursor, ctune_type type) 
                 return NULL;
             }
             b->n_maybe += is_logic && !is_domain;
+            b->n_lazy += is_logic;
             ctune_expr *y = x == NULL  ? NULL
                             : is_logic ? ctune_expr_condition(b, kids.at[1])
                                        : ctune_expr_get(b, kids.at[1]);
             b->n_maybe -= is_logic && !is_domain;
+            b->n_lazy -= is_logic;
             b->domain.n = n_domain;
             return y == NULL ? NULL : ctune_expr_new(b, table[i].op, type, 2, x, y);
         }
@@ -352,8 +354,10 @@ static ctune_expr *get_under(ctune_build *b, int n, const ctune_aff *const *cons
                              ctune_type type) {
     int n_domain = b->domain.n;
     b->n_maybe += n == 0;
+    b->n_lazy++;
     ctune_expr *e = ctune_domain_push(b, n, cons) ? ctune_expr_get(b, cursor) : NULL;
     b->n_maybe -= n == 0;
+    b->n_lazy--;
     b->domain.n = n_domain;
     return ctune_expr_cast(b, e, type);
 }

@@ -62,4 +62,14 @@ CTUNE_MUST_USE ctune_status ctune_extract(ctune_ctx *ctx, const char *file, cons
                                           int n_flags, const char *const *flags, ctune_unit **out);
 void ctune_unit_destroy(ctune_unit *unit);
 
+/* The page of a refusal. */
+typedef struct ctune_refusal_page {
+    const char *code, *hint;    /* as diagnostics have them */
+    const char *why;            /* sentences */
+    const char *before, *after; /* C: refused, and as it is handled */
+} ctune_refusal_page;
+
+/* Page i, from 0, in the table's order; false: there are no more. */
+bool ctune_refusal_page_get(int i, ctune_refusal_page *out);
+
 #endif

@@ -10,6 +10,8 @@
  */
 #include "plugin/extract/build.h"
 
+#include "search/bound/bound.h"
+
 #include <isl/aff.h>
 #include <isl/constraint.h>
 #include <isl/ctx.h>
@@ -24,9 +26,18 @@
 static const unsigned long BUDGET = 400000;
 static const int64_t WIDE = (int64_t)1 << 31; /* 64-bit parameters are assumed to lie below */
 
-/* Dimensions: parameters first, then axes, all as set dimensions. */
+/* Dimensions: parameters first, then axes, then loads (one for each div when there are any), all as
+ * set dimensions. A load may be anything of its type. */
+static int n_rest(const ctune_build *b) {
+    bool has_loads = false;
+    for (int i = 0; i < b->divs.n; i++) {
+        has_loads |= b->divs.at[i].load != NULL;
+    }
+    return b->axes.n + (has_loads ? b->divs.n : 0);
+}
+
 static int n_dims(const ctune_build *b) {
-    return b->params.n + b->axes.n;
+    return b->params.n + n_rest(b);
 }
 
 static isl_aff *to_isl(ctune_build *b, isl_local_space *space, const ctune_aff *aff) {
@@ -35,7 +46,10 @@ static isl_aff *to_isl(ctune_build *b, isl_local_space *space, const ctune_aff *
     for (int i = 0; i < aff->n_terms; i++) {
         const ctune_term *t = &aff->terms[i];
         isl_aff *term;
-        if (t->kind == CTUNE_TERM_DIV) {
+        if (t->kind == CTUNE_TERM_DIV && b->divs.at[t->id].load != NULL) {
+            term = isl_aff_var_on_domain(isl_local_space_copy(space), isl_dim_set,
+                                         (unsigned)(b->params.n + b->axes.n + t->id));
+        } else if (t->kind == CTUNE_TERM_DIV) {
             const ctune_div *div = &b->divs.at[t->id];
             term = to_isl(b, space, div->num);
             term = isl_aff_scale_down_val(term, isl_val_int_from_si(b->isl, (long)div->den));
@@ -94,6 +108,13 @@ static isl_set *context(ctune_build *b) {
         type_range(b->params.at[p].type, &lo, &hi);
         set = bound_dim(b, set, p, lo, hi);
     }
+    for (int d = 0; d < b->divs.n; d++) {
+        if (b->divs.at[d].load != NULL) {
+            int64_t lo, hi;
+            type_range(b->tensors.at[b->divs.at[d].load->tensor].t.type, &lo, &hi);
+            set = bound_dim(b, set, b->params.n + b->axes.n + d, lo, hi);
+        }
+    }
     for (int i = 0; i < b->assumes.n; i++) {
         set = restrict_to(b, set, b->assumes.at[i].aff);
     }
@@ -117,15 +138,12 @@ static isl_set *counterexamples(ctune_build *b, int n_cons, const ctune_aff *con
 }
 
 static void budget_start(ctune_build *b) {
-    isl_ctx_reset_error(b->isl);
-    isl_ctx_reset_operations(b->isl);
-    isl_ctx_set_max_operations(b->isl, BUDGET);
+    ctune_bound_begin(b->isl, BUDGET);
 }
 
 static bool is_overspent(ctune_build *b) {
     bool failed = isl_ctx_last_error(b->isl) != isl_error_none;
-    isl_ctx_reset_error(b->isl);
-    isl_ctx_set_max_operations(b->isl, 0);
+    ctune_bound_end(b->isl);
     return failed;
 }
 
@@ -199,7 +217,7 @@ static int64_t at_sizes(ctune_build *b, const ctune_aff *aff) {
         int64_t value = 0;
         if (t->kind == CTUNE_TERM_PARAM) {
             value = ctune_build_size(b, t->id);
-        } else if (t->kind == CTUNE_TERM_DIV) {
+        } else if (t->kind == CTUNE_TERM_DIV && b->divs.at[t->id].load == NULL) {
             int64_t num = at_sizes(b, b->divs.at[t->id].num), den = b->divs.at[t->id].den;
             value = num / den - (num % den < 0);
         }
@@ -358,7 +376,7 @@ static bool add_facts(ctune_build *b, const fact_list *facts) {
 static bool find_facts(ctune_build *b, int n_cons, const ctune_aff *const *cons,
                        const ctune_aff *aff, fact_list *facts) {
     budget_start(b);
-    unsigned n_params = (unsigned)b->params.n, n_axes = (unsigned)b->axes.n;
+    unsigned n_params = (unsigned)b->params.n, n_axes = (unsigned)n_rest(b);
     isl_set *bad = counterexamples(b, n_cons, cons, aff);
     bad = isl_set_project_out(bad, isl_dim_set, n_params, n_axes);
     bad = isl_set_add_dims(bad, isl_dim_set, n_axes);
@@ -486,8 +504,8 @@ const char *ctune_facts_text(ctune_build *b, int n_cons, const ctune_aff *const 
     }
     budget_start(b);
     isl_set *bad = counterexamples(b, n_cons, cons, aff);
-    bad = isl_set_project_out(bad, isl_dim_set, (unsigned)b->params.n, (unsigned)b->axes.n);
-    bad = isl_set_add_dims(bad, isl_dim_set, (unsigned)b->axes.n);
+    bad = isl_set_project_out(bad, isl_dim_set, (unsigned)b->params.n, (unsigned)n_rest(b));
+    bad = isl_set_add_dims(bad, isl_dim_set, (unsigned)n_rest(b));
     isl_set *good = isl_set_complement(isl_set_remove_divs(bad));
     good = isl_set_coalesce(isl_set_gist(good, context(b)));
     words w = {b, n_cons, cons, NULL};

@@ -36,7 +36,7 @@ static void kill_reads(ctune_build *b, const ctune_expr *e) {
     }
 }
 
-/* Drop stages that write the tensor. */
+/* Drop stages that write the tensor, and dead ones. */
 static bool drop_stages(ctune_build *b, ctune_mnode *node, int tensor) {
     bool found = false;
     for (int pass = 0; pass < 2; pass++) {
@@ -44,8 +44,9 @@ static bool drop_stages(ctune_build *b, ctune_mnode *node, int tensor) {
         ctune_mnode **at = pass == 0 ? node->kids.at : node->otherwise.at;
         for (int i = 0; i < n; i++) {
             ctune_mnode *kid = at[i];
-            bool drops =
-                kid->kind == CTUNE_M_STAGE && b->stages.at[kid->stage].target->tensor == tensor;
+            const ctune_mstage *stage =
+                kid->kind == CTUNE_M_STAGE ? &b->stages.at[kid->stage] : NULL;
+            bool drops = stage != NULL && (stage->is_dead || stage->target->tensor == tensor);
             if (drops) {
                 b->accs.at[b->stages.at[kid->stage].target_acc].tensor = -1;
                 kill_reads(b, b->stages.at[kid->stage].s.rhs);
@@ -109,6 +110,7 @@ static void set_final(ctune_build *b, ctune_var *var) {
 }
 
 bool ctune_index_finish(ctune_build *b) {
+    drop_stages(b, b->root, -1);
     for (int i = 0; i < b->vars.n; i++) {
         ctune_var *var = &b->vars.at[i];
         if (ctune_index_is(var) && var->n_writes > 0 && var->tensor >= 0 &&

@@ -42,12 +42,15 @@ void ctune_index_set(ctune_build *b, ctune_var *var, ctune_index_value value) {
 
 /* Does an axis from `axis` on stand below the division? */
 bool ctune_index_divides(const ctune_build *b, int div, int axis) {
-    const ctune_aff *num = b->divs.at[div].num;
-    for (int i = 0; i < num->n_terms; i++) {
-        const ctune_term *t = &num->terms[i];
-        if ((t->kind == CTUNE_TERM_AXIS && t->id >= axis) ||
-            (t->kind == CTUNE_TERM_DIV && ctune_index_divides(b, t->id, axis))) {
-            return true;
+    const ctune_aff *const *forms;
+    int n = ctune_div_forms(&b->divs.at[div], &forms);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < forms[i]->n_terms; k++) {
+            const ctune_term *t = &forms[i]->terms[k];
+            if ((t->kind == CTUNE_TERM_AXIS && t->id >= axis) ||
+                (t->kind == CTUNE_TERM_DIV && ctune_index_divides(b, t->id, axis))) {
+                return true;
+            }
         }
     }
     return false;
@@ -115,7 +118,7 @@ ctune_int ctune_index_get(ctune_build *b, ctune_var *var, CXCursor at) {
 /* Sum of products, computed wide: the value itself is in the range of `type`. */
 ctune_expr *ctune_index_expr(ctune_build *b, const ctune_poly *poly, ctune_type type) {
     const ctune_aff *aff = ctune_poly_to_aff(b->arena, poly);
-    if (aff != NULL) {
+    if (aff != NULL && !ctune_load_in(b, aff)) {
         ctune_expr *e = ctune_expr_new(b, CTUNE_OP_AFF, type, 0);
         if (e != NULL) {
             e->aff = aff;
@@ -127,11 +130,16 @@ ctune_expr *ctune_index_expr(ctune_build *b, const ctune_poly *poly, ctune_type 
         ctune_expr *term = ctune_expr_int(b, CTUNE_I64, poly->mono[i].coef);
         for (int d = 0; d < poly->mono[i].degree; d++) {
             const ctune_atom *atom = &poly->mono[i].atom[d];
-            ctune_expr *factor = ctune_expr_new(b, CTUNE_OP_AFF, CTUNE_I64, 0);
-            if (factor != NULL) {
+            bool is_load = atom->kind == CTUNE_TERM_DIV && b->divs.at[atom->id].load != NULL;
+            ctune_expr *factor = is_load ? ctune_load_read(b, atom->id)
+                                         : ctune_expr_new(b, CTUNE_OP_AFF, CTUNE_I64, 0);
+            bool is_plain = d == 0 && poly->mono[i].coef == 1;
+            if (is_load) {
+                bool is_all = is_plain && poly->n == 1 && poly->mono[i].degree == 1;
+                factor = is_all ? factor : ctune_expr_cast(b, factor, CTUNE_I64);
+            } else if (factor != NULL) {
                 factor->aff = ctune_aff_term(b->arena, atom->kind, atom->id, 1);
             }
-            bool is_plain = d == 0 && poly->mono[i].coef == 1;
             term = is_plain ? factor : ctune_expr_new(b, CTUNE_OP_MUL, CTUNE_I64, 2, term, factor);
         }
         sum = i == 0 ? term : ctune_expr_new(b, CTUNE_OP_ADD, CTUNE_I64, 2, sum, term);

@@ -6,34 +6,15 @@
  * parameters stand for the arguments (call by name: nothing here has effects), each name for its
  * latest assignment; a frame keeps them, and arguments are read in the frame of the caller.
  */
-#include "plugin/extract/build.h"
+#include "plugin/extract/inline.h"
 
-enum { MAX_ENTRIES = 24, MAX_CALLS = 12 };
-
-typedef enum entry_kind { SET, SET_IF, ADD, SUB, MUL } entry_kind;
-
-typedef struct entry {
-    CXCursor decl;
-    entry_kind kind;
-    bool is_argument; /* value is read in the caller's frame */
-    CXCursor cond, value;
-} entry;
-
-struct ctune_frame {
-    ctune_frame *parent;
-    CXCursor function;
-    int n;     /* entries so far */
-    int limit; /* entries that are visible: an assignment reads those before it */
-    entry at[MAX_ENTRIES];
-};
-
-static bool refuse(ctune_build *b, CXCursor at, const char *name, const char *what) {
+bool ctune_inline_refuse(ctune_build *b, CXCursor at, const char *name, const char *what) {
     return ctune_build_refuse(b, CTUNE_REFUSE_CALL, at, "call of '%s': %s", name, what);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static const entry *find_entry(const ctune_build *b, CXCursor decl, int *index) {
+static const ctune_inline_entry *find_entry(const ctune_build *b, CXCursor decl, int *index) {
     const ctune_frame *f = b->frame;
     CXCursor canonical = clang_getCanonicalCursor(decl);
     for (int i = f == NULL ? -1 : f->limit - 1; i >= 0; i--) {
@@ -56,7 +37,7 @@ typedef struct place {
     int limit;
 } place;
 
-static place go_to(ctune_build *b, const entry *e, int index) {
+static place go_to(ctune_build *b, const ctune_inline_entry *e, int index) {
     place kept = {b->frame, b->frame->limit};
     if (e->is_argument) {
         b->frame = b->frame->parent;
@@ -83,21 +64,24 @@ static ctune_expr *rounded(ctune_build *b, ctune_expr *e) {
 
 ctune_expr *ctune_inline_value(ctune_build *b, CXCursor decl) {
     int index = 0;
-    const entry *e = find_entry(b, decl, &index);
+    const ctune_inline_entry *e = find_entry(b, decl, &index);
     ctune_type type = ctune_cx_type(clang_getCursorType(decl));
     if (e == NULL) {
         return NULL;
     }
     place kept = go_to(b, e, index);
+    b->n_lazy += e->kind == CTUNE_ENTRY_SET_IF;
     ctune_expr *value = ctune_expr_get(b, e->value), *old = NULL;
-    if (value != NULL && e->kind == SET_IF) {
+    b->n_lazy -= e->kind == CTUNE_ENTRY_SET_IF;
+    if (value != NULL && e->kind == CTUNE_ENTRY_SET_IF) {
         ctune_expr *cond = ctune_expr_condition(b, e->cond);
         old = cond == NULL ? NULL : ctune_inline_value(b, decl);
         value = ctune_expr_new(b, CTUNE_OP_SELECT, type, 3, cond, ctune_expr_cast(b, value, type),
                                ctune_expr_cast(b, old, type));
-    } else if (value != NULL && e->kind != SET) {
-        static const ctune_op ops[] = {
-            [ADD] = CTUNE_OP_ADD, [SUB] = CTUNE_OP_SUB, [MUL] = CTUNE_OP_MUL};
+    } else if (value != NULL && e->kind != CTUNE_ENTRY_SET) {
+        static const ctune_op ops[] = {[CTUNE_ENTRY_ADD] = CTUNE_OP_ADD,
+                                       [CTUNE_ENTRY_SUB] = CTUNE_OP_SUB,
+                                       [CTUNE_ENTRY_MUL] = CTUNE_OP_MUL};
         ctune_type calc = value->type < CTUNE_I32 ? CTUNE_I32 : value->type;
         old = ctune_expr_cast(b, ctune_inline_value(b, decl), calc);
         value = ctune_expr_new(b, ops[e->kind], calc, 2, old, ctune_expr_cast(b, value, calc));
@@ -108,10 +92,10 @@ ctune_expr *ctune_inline_value(ctune_build *b, CXCursor decl) {
 
 ctune_int ctune_inline_affine(ctune_build *b, CXCursor decl) {
     int index = 0;
-    const entry *e = find_entry(b, decl, &index);
+    const ctune_inline_entry *e = find_entry(b, decl, &index);
     ctune_int none = {NULL, CTUNE_I32, false};
     ctune_type type = ctune_cx_type(clang_getCursorType(decl));
-    if (e == NULL || e->kind != SET || type >= CTUNE_F16) {
+    if (e == NULL || e->kind != CTUNE_ENTRY_SET || type >= CTUNE_F16) {
         return none;
     }
     place kept = go_to(b, e, index);
@@ -122,8 +106,8 @@ ctune_int ctune_inline_affine(ctune_build *b, CXCursor decl) {
 
 bool ctune_inline_pointer(ctune_build *b, CXCursor decl, ctune_lval *out) {
     int index = 0;
-    const entry *e = find_entry(b, decl, &index);
-    if (e == NULL || e->kind != SET) {
+    const ctune_inline_entry *e = find_entry(b, decl, &index);
+    if (e == NULL || e->kind != CTUNE_ENTRY_SET) {
         return false;
     }
     place kept = go_to(b, e, index);
@@ -135,9 +119,9 @@ bool ctune_inline_pointer(ctune_build *b, CXCursor decl, ctune_lval *out) {
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static bool add_entry(ctune_build *b, CXCursor decl, entry e) {
+bool ctune_inline_add(ctune_build *b, CXCursor decl, ctune_inline_entry e) {
     ctune_frame *f = b->frame;
-    if (f->n == MAX_ENTRIES) {
+    if (f->n == CTUNE_MAX_ENTRIES) {
         return ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, decl, "the function is too long");
     }
     e.decl = clang_getCanonicalCursor(decl);
@@ -146,42 +130,69 @@ static bool add_entry(ctune_build *b, CXCursor decl, entry e) {
     return true;
 }
 
+static bool is_ours_alone(CXCursor definition) {
+    return clang_Cursor_getStorageClass(definition) == CX_SC_Static ||
+           clang_Cursor_isFunctionInlined(definition);
+}
+
+static enum CXChildVisitResult note_attribute(CXCursor cursor, CXCursor parent, CXClientData data) {
+    (void)parent;
+    if (!clang_isAttribute(clang_getCursorKind(cursor)) ||
+        clang_getCursorKind(cursor) == CXCursor_ConstAttr ||
+        clang_getCursorKind(cursor) == CXCursor_PureAttr) {
+        return CXChildVisit_Continue;
+    }
+    *(bool *)data = true;
+    return CXChildVisit_Break;
+}
+
+/* weak, ifunc, alias: another function may be called. libclang does not say which. */
+static bool has_attribute(CXCursor declaration, CXCursor definition) {
+    bool found = false;
+    clang_visitChildren(declaration, note_attribute, &found);
+    clang_visitChildren(definition, note_attribute, &found);
+    return found;
+}
+
 CXCursor ctune_inline_definition(CXCursor call) {
     CXCursor callee = clang_getCursorReferenced(call);
     CXCursor definition = clang_Cursor_isNull(callee) ? callee : clang_getCursorDefinition(callee);
     bool is_ours = !clang_Cursor_isNull(definition) &&
                    ctune_cx_kind(definition) == CXCursor_FunctionDecl &&
                    !clang_Cursor_isVariadic(definition) &&
-                   (clang_Cursor_getStorageClass(definition) == CX_SC_Static ||
-                    clang_Cursor_isFunctionInlined(definition));
+                   (is_ours_alone(definition) || !has_attribute(callee, definition));
     return is_ours ? definition : clang_getNullCursor();
 }
 
-static bool open_frame(ctune_build *b, CXCursor call, CXCursor definition, ctune_frame **out) {
+bool ctune_inline_open(ctune_build *b, CXCursor call, CXCursor definition, ctune_frame **out) {
     ctune_frame *f = CTUNE_NEW(b->arena, ctune_frame);
     const char *name = ctune_cx_name(b->arena, call);
     int depth = 0;
     for (const ctune_frame *at = b->frame; at != NULL; at = at->parent) {
         depth++;
         if (clang_equalCursors(at->function, definition)) {
-            return refuse(b, call, name, "it calls itself");
+            return ctune_inline_refuse(b, call, name, "it calls itself");
         }
     }
+    if (b->is_replaceable && !is_ours_alone(definition)) {
+        return ctune_inline_refuse(b, call, name, "others may replace it (-fPIC); make it static");
+    }
     int n = clang_Cursor_getNumArguments(call);
-    if (f == NULL || depth > MAX_CALLS || n != clang_Cursor_getNumArguments(definition)) {
-        return refuse(b, call, name, "too deep, or other arguments than parameters");
+    if (f == NULL || depth > CTUNE_MAX_CALLS || n != clang_Cursor_getNumArguments(definition)) {
+        return ctune_inline_refuse(b, call, name, "too deep, or other arguments than parameters");
     }
     f->parent = b->frame;
     f->function = definition;
+    f->n_open = f->result = -1;
     *out = f;
     for (int i = 0; i < n; i++) {
         CXCursor argument = clang_Cursor_getArgument(call, (unsigned)i);
-        if (f->n == MAX_ENTRIES) {
-            return refuse(b, call, name, "too many arguments");
+        if (f->n == CTUNE_MAX_ENTRIES) {
+            return ctune_inline_refuse(b, call, name, "too many arguments");
         }
-        f->at[f->n++] = (entry){
+        f->at[f->n++] = (ctune_inline_entry){
             .decl = clang_getCanonicalCursor(clang_Cursor_getArgument(definition, (unsigned)i)),
-            .kind = SET,
+            .kind = CTUNE_ENTRY_SET,
             .is_argument = true,
             .value = argument};
     }
@@ -189,7 +200,7 @@ static bool open_frame(ctune_build *b, CXCursor call, CXCursor definition, ctune
     return true;
 }
 
-static ctune_kids body_of(ctune_build *b, CXCursor definition) {
+ctune_kids ctune_inline_body(ctune_build *b, CXCursor definition) {
     ctune_kids kids = ctune_cx_kids(b->arena, definition);
     for (int i = 0; i < kids.n; i++) {
         if (ctune_cx_kind(kids.at[i]) == CXCursor_CompoundStmt) {
@@ -214,7 +225,9 @@ static bool declare(ctune_build *b, CXCursor statement) {
                 ctune_cx_name(b->arena, b->call), ctune_cx_name(b->arena, kids.at[i]));
         }
         if (exprs.n > 0 &&
-            !add_entry(b, kids.at[i], (entry){.kind = SET, .value = exprs.at[exprs.n - 1]})) {
+            !ctune_inline_add(
+                b, kids.at[i],
+                (ctune_inline_entry){.kind = CTUNE_ENTRY_SET, .value = exprs.at[exprs.n - 1]})) {
             return false;
         }
     }
@@ -231,28 +244,29 @@ static bool assign(ctune_build *b, CXCursor statement, bool is_conditional, CXCu
                   clang_equalCursors(clang_getCursorSemanticParent(ctune_cx_decl(left)),
                                      b->frame->function) &&
                   !ctune_cx_is_pointer(clang_getCursorType(left));
-    entry e = {.kind = SET, .cond = cond, .value = kids.n == 2 ? kids.at[1] : at};
+    ctune_inline_entry e = {
+        .kind = CTUNE_ENTRY_SET, .cond = cond, .value = kids.n == 2 ? kids.at[1] : at};
     switch (op) {
     case CXBinaryOperator_Assign:
-        e.kind = is_conditional ? SET_IF : SET;
+        e.kind = is_conditional ? CTUNE_ENTRY_SET_IF : CTUNE_ENTRY_SET;
         break;
     case CXBinaryOperator_AddAssign:
-        e.kind = ADD;
+        e.kind = CTUNE_ENTRY_ADD;
         break;
     case CXBinaryOperator_SubAssign:
-        e.kind = SUB;
+        e.kind = CTUNE_ENTRY_SUB;
         break;
     case CXBinaryOperator_MulAssign:
-        e.kind = MUL;
+        e.kind = CTUNE_ENTRY_MUL;
         break;
     default:
         is_own = false;
     }
-    if (!is_own || (is_conditional && e.kind != SET_IF)) {
-        return refuse(b, b->call, ctune_cx_name(b->arena, b->call),
-                      "it does more than compute a value");
+    if (!is_own || (is_conditional && e.kind != CTUNE_ENTRY_SET_IF)) {
+        return ctune_inline_refuse(b, b->call, ctune_cx_name(b->arena, b->call),
+                                   "it does more than compute a value");
     }
-    return add_entry(b, ctune_cx_decl(left), e);
+    return ctune_inline_add(b, ctune_cx_decl(left), e);
 }
 
 static bool returns(ctune_kids list) {
@@ -296,14 +310,14 @@ static bool run_if(ctune_build *b, CXCursor statement, ctune_kids rest, result *
     ctune_kids other = kids.n == 3 ? ctune_cx_statements(b->arena, kids.at[2]) : rest;
     if (!returns(then)) { /* if (c) x = e; */
         if (kids.n != 2 || then.n != 1) {
-            return refuse(b, b->call, ctune_cx_name(b->arena, b->call),
-                          "it branches without returning a value");
+            return ctune_inline_refuse(b, b->call, ctune_cx_name(b->arena, b->call),
+                                       "it branches without returning a value");
         }
         return assign(b, then.at[0], true, kids.at[0]) && run(b, rest, out);
     }
     if (!returns(other) && kids.n == 3) {
-        return refuse(b, b->call, ctune_cx_name(b->arena, b->call),
-                      "one of its branches returns no value");
+        return ctune_inline_refuse(b, b->call, ctune_cx_name(b->arena, b->call),
+                                   "one of its branches returns no value");
     }
     const ctune_aff *kept = b->split;
     ctune_answer answer = ctune_split_decide(b, kids.at[0]);
@@ -317,11 +331,12 @@ static bool run_if(ctune_build *b, CXCursor statement, ctune_kids rest, result *
     ctune_expr *cond = ctune_expr_condition(b, kids.at[0]);
     ctune_frame before = *b->frame;
     result x = *out, y = *out;
-    if (cond == NULL || !run(b, then, &x)) {
-        return false;
-    }
+    b->n_lazy++;
+    bool ok = cond != NULL && run(b, then, &x);
     *b->frame = before;
-    if (!run(b, other, &y)) {
+    ok = ok && run(b, other, &y);
+    b->n_lazy--;
+    if (!ok) {
         return false;
     }
     ctune_type type = ctune_cx_type(clang_getCursorResultType(b->frame->function));
@@ -347,8 +362,8 @@ static bool run(ctune_build *b, ctune_kids list, result *out) {
             return run_if(b, list.at[i], tail_of(list, i + 1), out);
         default:
             if (!ctune_cx_is_expr(list.at[i])) {
-                return refuse(b, b->call, ctune_cx_name(b->arena, b->call),
-                              "it does more than compute a value");
+                return ctune_inline_refuse(b, b->call, ctune_cx_name(b->arena, b->call),
+                                           "it does more than compute a value");
             }
             if (ctune_cx_has_effect(b->arena, list.at[i]) &&
                 !assign(b, list.at[i], false, list.at[i])) {
@@ -356,30 +371,42 @@ static bool run(ctune_build *b, ctune_kids list, result *out) {
             }
         }
     }
-    return refuse(b, b->call, ctune_cx_name(b->arena, b->call), "it returns no value");
+    return ctune_inline_refuse(b, b->call, ctune_cx_name(b->arena, b->call), "it returns no value");
 }
 
 static bool run_call(ctune_build *b, CXCursor call, CXCursor definition, result *out) {
     ctune_frame *frame = NULL, *kept = b->frame;
     CXCursor kept_call = b->call;
-    if (!open_frame(b, call, definition, &frame)) {
+    if (!ctune_inline_open(b, call, definition, &frame)) {
         return false;
     }
     b->frame = frame;
     b->call = kept == NULL ? call : kept_call; /* messages speak of the call in the region */
-    bool ok = run(b, body_of(b, definition), out);
+    bool ok = run(b, ctune_inline_body(b, definition), out);
     b->frame = kept;
     b->call = kept_call;
     return ok;
 }
 
+/* A value where the body is one; else its statements are built before the one at hand. */
 ctune_expr *ctune_inline_call(ctune_build *b, CXCursor call, CXCursor definition) {
     result out = {.wanted = VALUE};
+    ctune_snapshot before;
     ctune_type type = ctune_cx_type(clang_getCursorResultType(definition));
-    if (type == CTUNE_N_TYPES || !run_call(b, call, definition, &out)) {
+    bool may_store = b->may_store;
+    b->may_store = false;
+    if (type == CTUNE_N_TYPES || !ctune_snapshot_get(b, &before)) {
         return NULL;
     }
-    return rounded(b, ctune_expr_cast(b, out.value, type));
+    if (run_call(b, call, definition, &out)) {
+        return rounded(b, ctune_expr_cast(b, out.value, type));
+    }
+    bool is_body = b->why.refusal == CTUNE_REFUSE_CALL && b->split == NULL;
+    if (!is_body || !ctune_callee_can(b, definition)) {
+        return NULL;
+    }
+    ctune_snapshot_restore(b, &before, true);
+    return ctune_callee_value(b, call, definition, may_store);
 }
 
 ctune_int ctune_inline_call_affine(ctune_build *b, CXCursor call, CXCursor definition) {
@@ -419,7 +446,7 @@ bool ctune_inline_declares(ctune_build *b, const char *name) {
 }
 
 bool ctune_inline_sees(ctune_build *b, const ctune_var *var, CXCursor at) {
-    if (b->frame == NULL) {
+    if (b->frame == NULL || var->is_callee) {
         return true;
     }
     bool is_hidden = declares(b, b->function, var->name) &&
@@ -427,48 +454,4 @@ bool ctune_inline_sees(ctune_build *b, const ctune_var *var, CXCursor at) {
     return !is_hidden || ctune_build_refuse(b, CTUNE_REFUSE_CALL, at,
                                             "call of '%s': its '%s' is hidden by another here",
                                             ctune_cx_name(b->arena, b->call), var->name);
-}
-
-/* ---- calls as statements --------------------------------------------------------------------- */
-
-/* One store at most on each way through: the arguments are read before it. */
-static bool is_single(ctune_build *b, ctune_kids list) {
-    int n = 0;
-    for (int i = 0; i < list.n; i++) {
-        enum CXCursorKind kind = ctune_cx_kind(list.at[i]);
-        bool is_if = kind == CXCursor_IfStmt;
-        ctune_kids kids = ctune_cx_exprs(b->arena, list.at[i]);
-        if (is_if) {
-            for (int k = 1; k < kids.n; k++) {
-                if (!is_single(b, ctune_cx_statements(b->arena, kids.at[k]))) {
-                    return false;
-                }
-            }
-        } else if (kind != CXCursor_NullStmt && !ctune_cx_is_expr(list.at[i])) {
-            return false;
-        }
-        n += kind != CXCursor_NullStmt;
-    }
-    return n <= 1;
-}
-
-bool ctune_inline_statement(ctune_build *b, CXCursor call, CXCursor definition) {
-    ctune_frame *frame = NULL, *kept = b->frame;
-    CXCursor kept_call = b->call;
-    ctune_kids body = body_of(b, definition);
-    if (!is_single(b, body)) {
-        return refuse(b, call, ctune_cx_name(b->arena, call), "it is more than one assignment");
-    }
-    if (!open_frame(b, call, definition, &frame)) {
-        return false;
-    }
-    b->frame = frame;
-    b->call = kept == NULL ? call : kept_call;
-    bool ok = true;
-    for (int i = 0; i < body.n && ok; i++) {
-        ok = ctune_statement_build(b, body.at[i]);
-    }
-    b->frame = kept;
-    b->call = kept_call;
-    return ok;
 }

@@ -1,18 +1,21 @@
 /*
  * Loop headers: for (i = lo; i < hi; i += step) as an axis with affine inequalities.
  *
- * In: a ForStmt. Out: a LOOP node, its axis, facts. The mathematics of the bounds is what C does as
- * long as the counter and both sides of the comparison keep their values: shown by induction over
- * the iterations, from the first value and from value -> value + step, with facts where the types
- * could wrap.
+ * In: a for, while or do statement. Out: a LOOP node, its axis, facts. A step may be the body's
+ * last statement, a start what the counter holds before; a do loop's condition must hold at the
+ * start. The mathematics of the bounds is what C does as long as the counter and both sides of the
+ * comparison keep their values: shown by induction over the iterations, from the first value and
+ * from value -> value + step, with facts where the types could wrap.
  */
 #include "plugin/extract/build.h"
 
 typedef struct header {
-    CXCursor cursor, init, cond, step_at, body;
+    CXCursor cursor, init, cond, step, body;
+    bool has_init, has_step, is_do;
+    int n_drop; /* 1: the body's last statement is the step */
     ctune_var *var;
     ctune_type type;
-    int64_t step;
+    int64_t by; /* what a step adds */
     int axis;
     ctune_bound lo;
     const ctune_aff *lo_aff[CTUNE_MAX_ALTERNATIVES];
@@ -83,7 +86,7 @@ static bool check_counter(ctune_build *b, header *h) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_ADDRESS, h->cursor,
                                   "the counter '%s' can be changed through memory", var->name);
     }
-    if (var->is_counter || ctune_vars_count_writes(b, h->body, var) > 0) {
+    if (var->is_counter || ctune_vars_count_writes(b, h->body, var) > h->n_drop) {
         return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRITTEN, h->cursor,
                                   "the counter '%s' is assigned in the loop", var->name);
     }
@@ -115,7 +118,7 @@ static bool read_amount(ctune_build *b, header *h, CXCursor cursor, int sign) {
                                   "the step '%s' is no constant other than 0",
                                   ctune_build_text(b, cursor));
     }
-    h->step = sign * value;
+    h->by = sign * value;
     return true;
 }
 
@@ -130,11 +133,11 @@ static bool read_step(ctune_build *b, header *h, CXCursor at) {
     }
     bool is_ours = kids.n > 0 && is_counter(b, h, kids.at[0]);
     if (is_ours && (unary == CXUnaryOperator_PostInc || unary == CXUnaryOperator_PreInc)) {
-        h->step = 1;
+        h->by = 1;
         return true;
     }
     if (is_ours && (unary == CXUnaryOperator_PostDec || unary == CXUnaryOperator_PreDec)) {
-        h->step = -1;
+        h->by = -1;
         return true;
     }
     if (is_ours && kids.n == 2 &&
@@ -191,7 +194,7 @@ static bool read_countdown(ctune_build *b, header *h) {
     if (is_relation) {
         end = ctune_affine_settle(b, ctune_affine_get(b, right), right);
     }
-    h->step = -1;
+    h->by = -1;
     h->countdown_end = end.poly;
     h->countdown_gap = op != CXBinaryOperator_GE;
     h->is_ne = op == CXBinaryOperator_NE;
@@ -219,17 +222,50 @@ static bool bound_countdown(ctune_build *b, header *h, int n_outer) {
 
 /* ---- the axis -------------------------------------------------------------------------------- */
 
+/* `i = 0;` above the loop: the loop knows the value, and sets the counter itself. */
+static void forget_start(ctune_build *b, const ctune_var *var) {
+    ctune_mnode *parent = b->at;
+    int n = parent->in_otherwise ? parent->otherwise.n : parent->kids.n;
+    ctune_mnode **kids = parent->in_otherwise ? parent->otherwise.at : parent->kids.at;
+    for (int i = n - 1; i >= 0 && kids[i]->kind == CTUNE_M_STAGE; i--) {
+        ctune_mstage *stage = &b->stages.at[kids[i]->stage];
+        if (stage->target->tensor == var->tensor) {
+            stage->is_dead = true;
+            return;
+        }
+        if (ctune_expr_reads(stage->s.rhs, var->tensor)) {
+            return;
+        }
+    }
+}
+
+/* What the counter holds before the loop. */
+static bool read_entry(ctune_build *b, header *h) {
+    ctune_int entry = ctune_index_get(b, h->var, h->cursor);
+    h->init = h->cond;
+    h->lo = (ctune_bound){.n = 1, .type = h->type, .is_exact = true, .value[0] = entry};
+    if (entry.poly != NULL && h->var->tensor >= 0) {
+        forget_start(b, h->var);
+    }
+    return entry.poly != NULL || b->split != NULL ||
+           ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, h->cursor,
+                              "where the counter '%s' starts is not known", h->var->name);
+}
+
 static bool read_start(ctune_build *b, header *h) {
-    h->lo = ctune_affine_bound(b, h->init, 1);
-    if (h->lo.n == 0) {
+    if (!h->has_init && !read_entry(b, h)) {
         return false;
     }
-    if (h->lo.n > 1 && h->step != 1) {
+    h->lo = h->has_init ? ctune_affine_bound(b, h->init, 1) : h->lo;
+    if (h->lo.n == 0 || h->lo.value[0].poly == NULL) {
+        return false;
+    }
+    if (h->lo.n > 1 && h->by != 1) {
         return ctune_build_refuse(b, CTUNE_REFUSE_BOUND_NOT_AFFINE, h->init,
                                   "'%s' starts a loop whose step is not 1",
                                   ctune_build_text(b, h->init));
     }
-    if (h->lo.n == 1 && h->step > 0) {
+    if (h->lo.n == 1 && h->by > 0) {
         ctune_param_prefer(b, h->lo.value[0].poly, 1);
     }
     for (int i = 0; i < h->lo.n; i++) {
@@ -254,10 +290,10 @@ static bool make_axis(ctune_build *b, header *h) {
     if (axis == NULL || name == NULL) {
         return false;
     }
-    *axis = (ctune_axis){.name = name, .type = h->type, .c_name = h->var->name, .step = h->step};
+    *axis = (ctune_axis){.name = name, .type = h->type, .c_name = h->var->name, .step = h->by};
     h->axis = b->axes.n - 1;
-    h->value = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, h->step == 1 ? 1 : h->step);
-    if (h->step != 1) {
+    h->value = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, h->by == 1 ? 1 : h->by);
+    if (h->by != 1) {
         h->value = ctune_aff_add(b->arena, h->value, h->lo_aff[0]);
     }
     h->value_poly = ctune_poly_from_aff(b->arena, h->value);
@@ -266,7 +302,7 @@ static bool make_axis(ctune_build *b, header *h) {
 
 /* The axis' first value, for alternative k of the start. */
 static const ctune_aff *first(ctune_build *b, const header *h, int k) {
-    return h->step == 1 ? h->lo_aff[k] : ctune_aff_const(b->arena, 0);
+    return h->by == 1 ? h->lo_aff[k] : ctune_aff_const(b->arena, 0);
 }
 
 /* ---- the condition --------------------------------------------------------------------------- */
@@ -394,9 +430,13 @@ static bool read_condition(ctune_build *b, header *h, CXCursor at) {
 static bool div_uses_axis(ctune_build *b, const ctune_aff *aff, int axis) {
     for (int i = 0; i < aff->n_terms; i++) {
         if (aff->terms[i].kind == CTUNE_TERM_DIV) {
-            const ctune_aff *num = b->divs.at[aff->terms[i].id].num;
-            if (ctune_aff_coef(num, CTUNE_TERM_AXIS, axis) != 0 || div_uses_axis(b, num, axis)) {
-                return true;
+            const ctune_aff *const *forms;
+            int n = ctune_div_forms(&b->divs.at[aff->terms[i].id], &forms);
+            for (int k = 0; k < n; k++) {
+                if (ctune_aff_coef(forms[k], CTUNE_TERM_AXIS, axis) != 0 ||
+                    div_uses_axis(b, forms[k], axis)) {
+                    return true;
+                }
             }
         }
     }
@@ -414,7 +454,7 @@ static bool check_direction(ctune_build *b, header *h) {
         if (coef > 0) {
             return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_DIRECTION, h->cond,
                                       "'%s' with step %lld: the loop does not end there",
-                                      ctune_build_text(b, h->cond), (long long)h->step);
+                                      ctune_build_text(b, h->cond), (long long)h->by);
         }
         ends |= coef < 0;
     }
@@ -476,14 +516,14 @@ static bool check_ranges(ctune_build *b, header *h, int n_outer) {
 /* ---- the whole loop -------------------------------------------------------------------------- */
 
 static bool push_bounds(ctune_build *b, header *h, ctune_mnode *node) {
-    int n_lower = h->step == 1 ? h->lo.n : 1;
+    int n_lower = h->by == 1 ? h->lo.n : 1;
     const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, n_lower + h->conds.n);
     const ctune_aff *axis = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, h->axis, 1);
     if (cons == NULL) {
         return false;
     }
     for (int i = 0; i < n_lower; i++) {
-        cons[i] = h->step == 1 ? ctune_aff_sub(b->arena, axis, h->lo_aff[i]) : axis;
+        cons[i] = h->by == 1 ? ctune_aff_sub(b->arena, axis, h->lo_aff[i]) : axis;
     }
     memcpy(cons + n_lower, h->conds.at, (size_t)h->conds.n * sizeof *cons);
     node->cons = cons;
@@ -495,6 +535,15 @@ static bool note_final(ctune_build *b, header *h, ctune_mnode *node) {
     if (h->var->is_inside || !h->var->is_live_after ||
         ctune_openmp_owns_counter(b, ctune_cx_begin(h->cursor))) {
         return true;
+    }
+    bool has_load = false;
+    for (int i = 0; i < node->n_cons; i++) {
+        has_load |= ctune_load_in(b, node->cons[i]);
+    }
+    if (has_load) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_LIVE, h->cursor,
+                                  "'%s' may be read after the loop, whose bounds are in memory",
+                                  h->var->name);
     }
     ctune_final *final = CTUNE_PUSH(b, b->finals);
     if (final == NULL) {
@@ -535,6 +584,8 @@ static void leave_counter(ctune_build *b, const header *h, const ctune_index_loo
     h->var->after_need = ctune_aff_sub(a, end, loop->first);
 }
 
+/* ---- parts ----------------------------------------------------------------------------------- */
+
 /* Is the first of three parts the one that sets the counter? */
 static bool is_init(ctune_build *b, CXCursor cursor) {
     CXCursor at = ctune_cx_strip(b->arena, cursor);
@@ -542,31 +593,125 @@ static bool is_init(ctune_build *b, CXCursor cursor) {
            clang_getCursorBinaryOperatorKind(at) == CXBinaryOperator_Assign;
 }
 
-bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
-    ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
-    header h = {.cursor = cursor};
-    if (kids.n != 4 && kids.n != 3) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
-                                  "a part of the for statement's header is missing");
+/* The variable that a statement steps: i++, i -= 2, i = i + 1; NULL: it is no step. */
+static ctune_var *stepped(ctune_build *b, CXCursor at) {
+    at = ctune_cx_strip(b->arena, at);
+    ctune_kids kids = ctune_cx_exprs(b->arena, at);
+    enum CXUnaryOperatorKind unary = clang_getCursorUnaryOperatorKind(at);
+    enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(at);
+    bool is_step = (unary >= CXUnaryOperator_PostInc && unary <= CXUnaryOperator_PreDec) ||
+                   op == CXBinaryOperator_Assign || op == CXBinaryOperator_AddAssign ||
+                   op == CXBinaryOperator_SubAssign;
+    CXCursor left = is_step && kids.n > 0 ? ctune_cx_strip(b->arena, kids.at[0]) : at;
+    bool is_name = is_step && ctune_cx_kind(left) == CXCursor_DeclRefExpr;
+    return is_name ? ctune_vars_find(b, ctune_cx_decl(left)) : NULL;
+}
+
+/* continue would leave out a step that stands in the body. */
+static bool continues(ctune_build *b, CXCursor at) {
+    enum CXCursorKind kind = ctune_cx_kind(at);
+    bool is_loop =
+        kind == CXCursor_ForStmt || kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt;
+    ctune_kids kids = ctune_cx_exprs(b->arena, at);
+    bool found = kind == CXCursor_ContinueStmt;
+    for (int i = 0; i < kids.n && !found && !is_loop; i++) {
+        found = continues(b, kids.at[i]);
     }
+    return found;
+}
+
+static bool find_step(ctune_build *b, header *h) {
+    ctune_kids list = ctune_cx_statements(b->arena, h->body);
+    ctune_var *var = list.n > 0 ? stepped(b, list.at[list.n - 1]) : NULL;
+    for (int i = 0; i < list.n && var != NULL; i++) {
+        var = continues(b, list.at[i]) ? NULL : var;
+    }
+    if (var == NULL || (h->has_init && var != h->var)) {
+        bool is_for = ctune_cx_kind(h->cursor) == CXCursor_ForStmt;
+        return ctune_build_refuse(b, is_for ? CTUNE_REFUSE_LOOP_FORM : CTUNE_REFUSE_WHILE,
+                                  h->cursor, "the loop does not end with a step of its counter");
+    }
+    h->var = var;
+    h->step = list.at[list.n - 1];
+    h->n_drop = 1;
+    return true;
+}
+
+/* The statement's children, which libclang does not name. */
+static bool read_parts(ctune_build *b, CXCursor cursor, header *h) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
+    enum CXCursorKind kind = ctune_cx_kind(cursor);
+    h->cursor = cursor;
+    if (kind != CXCursor_ForStmt) {
+        h->is_do = kind == CXCursor_DoStmt;
+        h->cond = kids.n == 2 ? kids.at[h->is_do] : cursor;
+        h->body = kids.n == 2 ? kids.at[!h->is_do] : cursor;
+        return kids.n == 2 ||
+               ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor, "an unusual loop");
+    }
+    h->has_init = kids.n == 4 || (kids.n == 3 && is_init(b, kids.at[0]));
+    h->has_step = kids.n == 4 || (kids.n == 3 && !h->has_init);
+    if (kids.n < 2 || (kids.n == 2 && is_init(b, kids.at[0]))) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor, "the loop has no condition");
+    }
+    h->cond = kids.at[h->has_init];
+    h->body = kids.at[kids.n - 1];
+    h->step = h->has_step ? kids.at[kids.n - 2] : cursor;
+    return !h->has_init || read_init(b, h, kids.at[0]);
+}
+
+/* while (k-- > 0): the variable of the test. */
+static ctune_var *counted_down(ctune_build *b, CXCursor cond) {
+    CXCursor at = ctune_cx_strip(b->arena, cond), right;
+    enum CXBinaryOperatorKind op;
+    ctune_affine_relation(b, at, &op, &at, &right);
+    for (int i = 0; i < 4 && ctune_cx_kind(at) == CXCursor_UnexposedExpr; i++) {
+        ctune_kids kids = ctune_cx_exprs(b->arena, at);
+        at = kids.n == 1 ? kids.at[0] : at;
+    }
+    return clang_getCursorUnaryOperatorKind(at) == CXUnaryOperator_PostDec ? stepped(b, at) : NULL;
+}
+
+/* Counter and step. */
+static bool read_counter(ctune_build *b, header *h) {
+    if (h->has_step && !h->has_init) {
+        h->var = stepped(b, h->step);
+    }
+    if (!h->has_init && !h->has_step && !h->is_do) {
+        h->var = counted_down(b, h->cond);
+    }
+    if (h->var != NULL && !h->has_step && read_countdown(b, h)) {
+        return check_counter(b, h);
+    }
+    if ((!h->has_step && !find_step(b, h)) || h->var == NULL) {
+        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, h->cursor,
+                                  "'%s' does not step a counter", ctune_build_text(b, h->step));
+    }
+    return check_counter(b, h) && read_step(b, h, h->step);
+}
+
+/* The first iteration is not asked: its condition must hold. */
+static bool check_first(ctune_build *b, const header *h, int n_outer) {
+    for (int i = 0; i < h->conds.n && h->is_do; i++) {
+        const ctune_aff *start =
+            ctune_aff_subst(b->arena, h->conds.at[i], CTUNE_TERM_AXIS, h->axis, first(b, h, 0));
+        if (!ctune_facts_require(b, n_outer, b->domain.at, start)) {
+            return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
+                                      "'%s' may not hold before the loop",
+                                      ctune_build_text(b, h->cond));
+        }
+    }
+    return true;
+}
+
+bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
+    header h = {.axis = -1};
     if (b->n_open == CTUNE_MAX_DEPTH) {
         return ctune_build_refuse(b, CTUNE_REFUSE_TOO_DEEP, cursor, "more than %d nested loops",
                                   CTUNE_MAX_DEPTH);
     }
-    h.cond = kids.at[1];
-    h.body = kids.at[kids.n - 1];
-    if (kids.n == 3 && !is_init(b, kids.at[0])) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
-                                  "a part of the for statement's header is missing");
-    }
-    if (!read_init(b, &h, kids.at[0]) || !check_counter(b, &h)) {
-        return false;
-    }
-    if (kids.n == 3 && !read_countdown(b, &h)) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_FORM, cursor,
-                                  "a part of the for statement's header is missing");
-    }
-    if ((kids.n == 4 && !read_step(b, &h, kids.at[2])) || !read_start(b, &h) || !make_axis(b, &h)) {
+    if (!read_parts(b, cursor, &h) || !read_counter(b, &h) || !read_start(b, &h) ||
+        !make_axis(b, &h)) {
         return false;
     }
     int n_outer = b->domain.n;
@@ -586,11 +731,13 @@ bool ctune_loop_build(ctune_build *b, CXCursor cursor) {
     bool ok = is_countdown ? bound_countdown(b, &h, n_outer) : read_condition(b, &h, h.cond);
     ctune_index_rewind(b, before);
     ok = ok && check_direction(b, &h) && push_bounds(b, &h, node) &&
-         (is_countdown || check_ranges(b, &h, n_outer)) && note_final(b, &h, node);
+         (is_countdown || check_ranges(b, &h, n_outer)) && check_first(b, &h, n_outer) &&
+         note_final(b, &h, node);
     if (ok) {
         node->axis = h.axis;
         loop = (ctune_index_loop){.cursor = cursor,
                                   .body = h.body,
+                                  .n_drop = h.n_drop,
                                   .counter = h.var,
                                   .axis = h.axis,
                                   .first = h.lo.n == 1 ? first(b, &h, 0) : NULL,

@@ -54,7 +54,7 @@ static bool is_arithmetic(const char *text) {
     return text[0] == '.' || (text[0] >= '0' && text[0] <= '9');
 }
 
-static const ctune_expansion *find_definition(const ctune_parsed *p, const char *name) {
+const ctune_expansion *ctune_macro_find(const ctune_parsed *p, const char *name) {
     for (int i = p->definitions.n - 1; i >= 0; i--) {
         if (strcmp(p->definitions.at[i].name, name) == 0) {
             return &p->definitions.at[i];
@@ -74,8 +74,8 @@ static const char *constant_body(ctune_parsed *p, const CXToken *tokens, unsigne
         if (clang_getTokenKind(tokens[i]) == CXToken_Comment) {
             continue;
         }
-        bool is_name =
-            clang_getTokenKind(tokens[i]) == CXToken_Identifier && find_definition(p, text) != NULL;
+        bool is_name = clang_getTokenKind(tokens[i]) == CXToken_Identifier &&
+                       ctune_macro_find(p, text) != NULL;
         is_value |= is_name || clang_getTokenKind(tokens[i]) == CXToken_Literal;
         body = is_name || is_arithmetic(text)
                    ? ctune_arena_printf(p->arena, "%s%s%s", body, *body != '\0' ? " " : "", text)
@@ -144,7 +144,7 @@ static const char *body_text(ctune_parsed *p, const CXToken *tokens, unsigned n_
         unsigned begin;
         clang_getFileLocation(clang_getRangeStart(extent), NULL, NULL, NULL, &begin);
         bool is_plain = clang_getTokenKind(tokens[i]) != CXToken_Comment &&
-                        strpbrk(text, "\"\\,#") == NULL && find_definition(p, text) == NULL;
+                        strpbrk(text, "\"\\,#") == NULL && ctune_macro_find(p, text) == NULL;
         int parameter = parameter_find(p, tokens, n_head, text);
         if (parameter > 0) {
             text = ctune_arena_printf(p->arena, "ctune_%d", parameter);
@@ -190,8 +190,34 @@ static bool guard_words(ctune_parsed *p, ctune_build *b, const ctune_expansion *
            ctune_guard_add(b, ctune_arena_printf(b->arena, "CTUNE_SAME(%s, \"%s\")", use, body));
 }
 
+/* Defined by the compiler itself: clang's is not that of another. */
+static bool is_predefined(CXCursor definition) {
+    CXString name;
+    clang_getPresumedLocation(clang_getCursorLocation(definition), &name, NULL, NULL);
+    const char *text = clang_getCString(name);
+    bool found = text != NULL && strcmp(text, "<built-in>") == 0;
+    clang_disposeString(name);
+    return found;
+}
+
+bool ctune_macro_text(ctune_parsed *p, const char *name, const char **text) {
+    const ctune_expansion *found = ctune_macro_find(p, name);
+    CXToken *tokens = NULL;
+    unsigned n = 0;
+    *text = NULL;
+    if (found != NULL && !clang_Cursor_isMacroFunctionLike(found->definition) &&
+        !clang_Cursor_isMacroBuiltin(found->definition) && !is_predefined(found->definition)) {
+        clang_tokenize(p->unit, clang_getCursorExtent(found->definition), &tokens, &n);
+        *text = body_text(p, tokens, 1, n);
+    }
+    if (tokens != NULL) {
+        clang_disposeTokens(p->unit, tokens, n);
+    }
+    return *text != NULL;
+}
+
 bool ctune_macro_can_differ(ctune_parsed *p, const char *name) {
-    const ctune_expansion *found = find_definition(p, name);
+    const ctune_expansion *found = ctune_macro_find(p, name);
     return found != NULL && !clang_Cursor_isMacroBuiltin(found->definition) &&
            can_differ(p, found->definition,
                       clang_Cursor_isMacroFunctionLike(found->definition) != 0);
@@ -205,7 +231,8 @@ static bool guard_definition(ctune_parsed *p, ctune_build *b, const ctune_expans
     bool ok = guard_inner(p, b, tokens, n, depth);
     bool is_function = clang_Cursor_isMacroFunctionLike(found->definition) != 0;
     if (ok && can_differ(p, found->definition, is_function)) {
-        const char *body = is_function ? NULL : constant_body(p, tokens, n);
+        bool is_text = is_function || b->has_conditions; /* else the name may mean nothing */
+        const char *body = is_text ? NULL : constant_body(p, tokens, n);
         ok = body != NULL
                  ? ctune_guard_add(b, ctune_arena_printf(b->arena, "%s == %s", found->name, body))
                  : guard_words(p, b, found, tokens, n);
@@ -217,7 +244,7 @@ static bool guard_definition(ctune_parsed *p, ctune_build *b, const ctune_expans
 }
 
 static bool guard_name(ctune_parsed *p, ctune_build *b, const char *name, int depth) {
-    const ctune_expansion *found = find_definition(p, name);
+    const ctune_expansion *found = ctune_macro_find(p, name);
     return found == NULL || depth > MAX_NESTING || clang_Cursor_isMacroBuiltin(found->definition) ||
            clang_Location_isInSystemHeader(clang_getCursorLocation(found->definition)) ||
            guard_definition(p, b, found, depth);
@@ -279,7 +306,7 @@ static bool check_language(ctune_parsed *p, ctune_build *b) {
 }
 
 bool ctune_macro_guard(ctune_parsed *p, ctune_build *b, const char *name) {
-    const ctune_expansion *found = find_definition(p, name);
+    const ctune_expansion *found = ctune_macro_find(p, name);
     if (found == NULL) {
         return true;
     }
@@ -290,6 +317,15 @@ bool ctune_macro_guard(ctune_parsed *p, ctune_build *b, const char *name) {
     return is_gone(p->source, name, is_here ? at : 0, b->begin) || guard_name(p, b, name, 0);
 }
 
+static bool in_directive(const ctune_source *s, size_t at) {
+    for (int i = 0; i < s->n_directives; i++) {
+        if (at >= s->directives[i].begin && at < s->directives[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Words of the region that are macros: uses inside other macros' arguments are found as well. */
 bool ctune_macros_guard(ctune_parsed *p, ctune_build *b) {
     if (!check_language(p, b)) {
@@ -297,7 +333,8 @@ bool ctune_macros_guard(ctune_parsed *p, ctune_build *b) {
     }
     for (int i = 0; i < p->expansions.n; i++) {
         const ctune_expansion *e = &p->expansions.at[i];
-        if (e->begin >= b->begin && e->begin < b->end && !guard_name(p, b, e->name, 0)) {
+        if (e->begin >= b->begin && e->begin < b->end && !in_directive(p->source, e->begin) &&
+            !guard_name(p, b, e->name, 0)) {
             return false;
         }
     }

@@ -209,6 +209,10 @@ static void check_below(const ctune_source *s, size_t pragma_end, ctune_match *m
 }
 
 static void check_inside(const ctune_source *s, size_t begin, ctune_match *m) {
+    size_t where;
+    if (!ctune_conditions_are_whole(s, begin, m->end, &where)) {
+        refuse(m, CTUNE_REFUSE_CONDITIONAL_TEXT, where, "a part of an #if in the region");
+    }
     for (int i = 0; i < s->n_directives; i++) {
         const ctune_directive *d = &s->directives[i];
         if (d->begin < begin || d->end > m->end) {
@@ -220,7 +224,8 @@ static void check_inside(const ctune_source *s, size_t begin, ctune_match *m) {
                        d->rest);
             }
         } else if (strcmp(d->name, "define") != 0 && strcmp(d->name, "undef") != 0 &&
-                   strcmp(d->name, "line") != 0 && d->name[0] != '\0') {
+                   strcmp(d->name, "line") != 0 && d->name[0] != '\0' &&
+                   !ctune_condition_is(d->name)) {
             refuse(m, CTUNE_REFUSE_CONDITIONAL_TEXT, d->begin, "#%s in the region", d->name);
         }
     }
@@ -252,13 +257,8 @@ static void check_macros(ctune_parsed *p, size_t begin, ctune_match *m) {
 
 static void check_kind(ctune_match *m, size_t at) {
     enum CXCursorKind kind = ctune_cx_kind(m->statement);
-    if (kind == CXCursor_ForStmt || kind == CXCursor_CompoundStmt) {
-        return;
-    }
-    if (kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt) {
-        refuse(m, CTUNE_REFUSE_WHILE, at, "a %s loop follows the pragma",
-               kind == CXCursor_DoStmt ? "do" : "while");
-    } else {
+    if (kind != CXCursor_ForStmt && kind != CXCursor_CompoundStmt && kind != CXCursor_WhileStmt &&
+        kind != CXCursor_DoStmt) {
         refuse(m, CTUNE_REFUSE_NOT_A_LOOP, at, "no loop or block follows the pragma");
     }
 }

@@ -254,7 +254,7 @@ static const ctune_poly *parse_product(assume_parser *q) {
             if (div == NULL) {
                 return NULL;
             }
-            *div = (ctune_div){num, den};
+            *div = (ctune_div){.num = num, .den = den};
             q->has_div = true;
             const ctune_poly *floor =
                 ctune_poly_atom(q->b->arena, CTUNE_TERM_DIV, q->b->divs.n - 1);

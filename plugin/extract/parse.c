@@ -74,6 +74,12 @@ static void note_semantics(ctune_parsed *p, const char *flag) {
         p->wrapv = true;
     } else if (strcmp(flag, "-fno-wrapv") == 0) {
         p->wrapv = false;
+    } else if (strcmp(flag, "-fPIC") == 0 || strcmp(flag, "-fpic") == 0) {
+        p->is_replaceable = true;
+    } else if (strcmp(flag, "-fno-pic") == 0 || strcmp(flag, "-fno-PIC") == 0 ||
+               strcmp(flag, "-fpie") == 0 || strcmp(flag, "-fPIE") == 0 ||
+               strcmp(flag, "-fno-semantic-interposition") == 0) {
+        p->is_replaceable = false;
     } else if (strcmp(flag, "-ffast-math") == 0 || strcmp(flag, "-Ofast") == 0 ||
                strcmp(flag, "-fassociative-math") == 0 ||
                strcmp(flag, "-funsafe-math-optimizations") == 0) {

@@ -14,6 +14,30 @@ static const struct {
 #undef X
 };
 
+static const struct {
+    const char *why, *before, *after;
+} page_rows[CTUNE_N_REFUSALS] = {
+#define PAGE(id, why, before, after) [CTUNE_REFUSE_##id] = {why, before, after},
+#include "plugin/extract/refusal_pages.def"
+#undef PAGE
+};
+enum {
+    N_PAGES = 0
+#define PAGE(id, why, before, after) +1
+#include "plugin/extract/refusal_pages.def"
+#undef PAGE
+};
+_Static_assert(N_PAGES == CTUNE_N_REFUSALS - 1, "each refusal has a page in refusal_pages.def");
+
+bool ctune_refusal_page_get(int i, ctune_refusal_page *out) {
+    if (i < 0 || i >= N_PAGES) {
+        return false;
+    }
+    *out = (ctune_refusal_page){rows[i + 1].code, rows[i + 1].hint, page_rows[i + 1].why,
+                                page_rows[i + 1].before, page_rows[i + 1].after};
+    return true;
+}
+
 const char *ctune_refusal_code(ctune_refusal refusal) {
     return rows[refusal].code;
 }

@@ -246,13 +246,13 @@ static bool place_tensor(ctune_build *b, int tensor) {
     const ctune_mtensor *m = &b->tensors.at[tensor];
     ctune_var *var = m->scalar;
     if (m->is_local_array) {
-        return make_private(b, tensor, b->root, m->root->scope_node);
+        return make_private(b, tensor, b->root, m->scope_node);
     }
     if (var == NULL || !is_used(b, b->root, tensor)) {
         return true;
     }
     if (var->is_inside) {
-        ctune_mnode *scope = var->scope_node;
+        ctune_mnode *scope = m->scope_node;
         while (scope->kind != CTUNE_M_LOOP) {
             scope = scope->parent;
         }

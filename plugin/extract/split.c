@@ -64,7 +64,7 @@ void ctune_snapshot_restore(ctune_build *b, const ctune_snapshot *s, bool keeps_
 ctune_answer ctune_split_answer(ctune_build *b, const ctune_aff *aff) {
     const ctune_aff *opposite =
         ctune_aff_add_const(b->arena, ctune_aff_scale(b->arena, aff, -1), -1);
-    if (aff == NULL || opposite == NULL) {
+    if (aff == NULL || opposite == NULL || ctune_load_in(b, aff)) {
         return CTUNE_OPAQUE;
     }
     if (ctune_facts_has(b, b->domain.n, b->domain.at, aff)) {
@@ -181,9 +181,11 @@ static ctune_answer decide(ctune_build *b, CXCursor cond) {
 ctune_answer ctune_split_decide(ctune_build *b, CXCursor cond) {
     ctune_why kept = b->why;
     bool kept_assume = b->no_assume;
-    b->no_assume = true;
+    bool kept_condition = b->is_condition;
+    b->no_assume = b->is_condition = true;
     b->split = NULL;
     ctune_answer answer = decide(b, cond);
+    b->is_condition = kept_condition;
     b->no_assume = kept_assume;
     b->why = kept;
     if (answer != CTUNE_OPEN) {

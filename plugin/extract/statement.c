@@ -99,6 +99,20 @@ static bool build_scalar(ctune_build *b, ctune_var *var, CXCursor decl, ctune_ki
     return ctune_assign_initialiser(b, decl, var, init);
 }
 
+void ctune_variable_declare(ctune_build *b, ctune_var *var) {
+    bool is_here = var->n_scope == b->n_open &&
+                   memcmp(var->scope, b->open, (size_t)b->n_open * sizeof *b->open) == 0;
+    var->generation += var->scope_node != NULL && !is_here;
+    var->n_scope = b->n_open;
+    memcpy(var->scope, b->open, sizeof var->scope);
+    var->scope_node = b->at;
+    var->value = NULL;
+    var->n_choices = 0;
+    var->after = NULL;
+    var->is_written = true;
+    var->pointer = NULL;
+}
+
 static bool build_variable(ctune_build *b, CXCursor decl) {
     ctune_var *var = ctune_vars_find(b, decl);
     ctune_kids exprs = ctune_cx_exprs(b->arena, decl);
@@ -111,14 +125,7 @@ static bool build_variable(ctune_build *b, CXCursor decl) {
         return ctune_build_refuse(b, CTUNE_REFUSE_LOCAL_STATIC, decl,
                                   "'%s' is no automatic variable", var->name);
     }
-    var->n_scope = b->n_open;
-    memcpy(var->scope, b->open, sizeof var->scope);
-    var->scope_node = b->at;
-    var->value = NULL;
-    var->n_choices = 0;
-    var->after = NULL;
-    var->is_written = true;
-    var->pointer = NULL;
+    ctune_variable_declare(b, var);
     CXType type = var->type;
     if (type.kind == CXType_Pointer) {
         return bind_pointer(b, var, decl, exprs);
@@ -167,16 +174,6 @@ static bool build_declarations(ctune_build *b, CXCursor cursor) {
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-static bool build_block(ctune_build *b, CXCursor cursor) {
-    ctune_kids kids = ctune_cx_kids(b->arena, cursor);
-    for (int i = 0; i < kids.n; i++) {
-        if (!ctune_statement_build(b, kids.at[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Statements with attributes or loop hints; everything else that libclang does not name is refused.
  */
 static bool build_wrapped(ctune_build *b, CXCursor cursor) {
@@ -194,8 +191,6 @@ static bool refuse_statement(ctune_build *b, CXCursor cursor) {
         ctune_refusal refusal;
         const char *words;
     } table[] = {
-        {CXCursor_WhileStmt, CTUNE_REFUSE_WHILE, "a while loop in the region"},
-        {CXCursor_DoStmt, CTUNE_REFUSE_WHILE, "a do loop in the region"},
         {CXCursor_BreakStmt, CTUNE_REFUSE_BREAK, "break leaves the loop early"},
         {CXCursor_ContinueStmt, CTUNE_REFUSE_CONTINUE, "continue skips the rest of the body"},
         {CXCursor_GotoStmt, CTUNE_REFUSE_GOTO, "goto in the region"},
@@ -217,11 +212,42 @@ static bool refuse_statement(ctune_build *b, CXCursor cursor) {
                               "a statement that ctune does not know");
 }
 
+/* A jump to the label from elsewhere, or to a label that is computed. */
+static bool is_reached(ctune_build *b, CXCursor at, CXCursor label) {
+    size_t begin = ctune_cx_begin(at);
+    ctune_kids kids = ctune_cx_kids(b->arena, at);
+    bool is_outside = begin < b->begin || begin >= b->end;
+    if (ctune_cx_kind(at) == CXCursor_IndirectGotoStmt) {
+        return true;
+    }
+    if (ctune_cx_kind(at) == CXCursor_GotoStmt) {
+        return is_outside && kids.n == 1 &&
+               ctune_cx_begin(clang_getCursorReferenced(kids.at[0])) == ctune_cx_begin(label);
+    }
+    for (int i = 0; i < kids.n; i++) {
+        if (is_reached(b, kids.at[i], label)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Jumps to it from above in its block are known (branch.c), others refused where they stand. */
+static bool build_label(ctune_build *b, CXCursor cursor) {
+    ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
+    if (kids.n != 1 || (b->frame == NULL && is_reached(b, b->function, cursor))) {
+        return refuse_statement(b, cursor);
+    }
+    return ctune_statement_build(b, kids.at[0]);
+}
+
 static bool build(ctune_build *b, CXCursor cursor) {
     switch (ctune_cx_kind(cursor)) {
     case CXCursor_CompoundStmt:
-        return build_block(b, cursor);
+        return ctune_branch_list(b, ctune_cx_kids(b->arena, cursor), b->in_tail);
     case CXCursor_ForStmt:
+    case CXCursor_WhileStmt:
+    case CXCursor_DoStmt:
         return ctune_loop_build(b, cursor);
     case CXCursor_IfStmt:
         return ctune_branch_build(b, cursor);
@@ -231,6 +257,11 @@ static bool build(ctune_build *b, CXCursor cursor) {
         return true;
     case CXCursor_UnexposedStmt:
         return build_wrapped(b, cursor);
+    case CXCursor_LabelStmt:
+        return build_label(b, cursor);
+    case CXCursor_ReturnStmt:
+        return b->in_tail && ctune_callee_returns(b) ? ctune_callee_return(b, cursor)
+                                                     : refuse_statement(b, cursor);
     default:
         return ctune_cx_is_expr(cursor) && ctune_cx_kind(cursor) != CXCursor_StmtExpr
                    ? ctune_assign_build(b, cursor)

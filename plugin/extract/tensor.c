@@ -73,6 +73,7 @@ static void fill_tensor(ctune_build *b, ctune_mtensor *m, const ctune_lval *lval
     t->is_scalar_var = lval->n_dims == 0;
     m->scalar = is_scalar ? lval->root : NULL;
     m->root = lval->root;
+    m->scope_node = lval->root->scope_node;
     m->is_array_object = !lval->is_indirect && lval->n_dims > 0;
     m->is_global = !lval->root->is_automatic;
     m->is_local_array = lval->root->is_inside && lval->n_dims > 0;
@@ -81,8 +82,8 @@ static void fill_tensor(ctune_build *b, ctune_mtensor *m, const ctune_lval *lval
 }
 
 const char *ctune_lval_key(ctune_build *b, const ctune_lval *lval) {
-    return ctune_arena_printf(b->arena, "%d|%s", (int)(lval->root - b->vars.at),
-                              ctune_lval_text(b, lval, false));
+    return ctune_arena_printf(b->arena, "%d.%d|%s", (int)(lval->root - b->vars.at),
+                              lval->root->generation, ctune_lval_text(b, lval, false));
 }
 
 int ctune_tensor_of_lval(ctune_build *b, const ctune_lval *lval, CXCursor at) {
@@ -129,6 +130,31 @@ int ctune_access_add(ctune_build *b, const ctune_lval *lval, CXCursor at, ctune_
     acc->slot = slot;
     acc->offset = ctune_cx_begin(at);
     slot->tensor = tensor;
+    return b->accs.n - 1;
+}
+
+int ctune_temporary_new(ctune_build *b, const char *name, ctune_type type, CXCursor at) {
+    const char *key = ctune_arena_printf(b->arena, "temporary %d", b->tensors.n);
+    int tensor = key == NULL ? -1 : ctune_tensor_new(b, key, name, type);
+    if (tensor >= 0) {
+        ctune_mtensor *m = &b->tensors.at[tensor];
+        m->t.is_temp = true;
+        m->t.rank = 0;
+        m->n_scope = b->n_open;
+        memcpy(m->scope, b->open, sizeof m->scope);
+        m->offset = ctune_cx_begin(at);
+    }
+    return tensor;
+}
+
+int ctune_temporary_use(ctune_build *b, int tensor, ctune_access *slot, CXCursor at) {
+    ctune_acc *acc = CTUNE_PUSH(b, b->accs);
+    if (acc == NULL) {
+        return -1;
+    }
+    acc->tensor = slot->tensor = tensor;
+    acc->slot = slot;
+    acc->offset = ctune_cx_begin(at);
     return b->accs.n - 1;
 }
 

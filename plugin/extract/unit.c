@@ -158,11 +158,14 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
     int line, col;
     ctune_source_place(&x->source, o->begin, &line, &col);
     *is_other = false;
-    if (!build(b) || !ctune_macros_guard(&x->parsed, b) ||
+    if (!build(b) || !ctune_conditions_guard(&x->parsed, b) || !ctune_macros_guard(&x->parsed, b) ||
         !ctune_types_guard(&x->parsed, b, b->statement)) {
         return CTUNE_EREFUSED;
     }
     ctune_status status = ctune_assemble(b, name, line, region);
+    if (status == CTUNE_OK && !ctune_loads_check(b, *region)) {
+        status = CTUNE_EREFUSED;
+    }
     if (status == CTUNE_OK && !(b->n_fitted == 0 ? ctune_sizes_fit(b, *region, is_other)
                                                  : ctune_sizes_check(b, *region))) {
         status = CTUNE_EREFUSED;
@@ -191,6 +194,7 @@ static ctune_status build_region(extraction *x, const ctune_match *m, const occu
                          .begin = ctune_cx_begin(m->statement),
                          .end = m->end,
                          .wrapv = x->parsed.wrapv,
+                         .is_replaceable = x->parsed.is_replaceable,
                          .has_fast_math = x->parsed.has_fast_math,
                          .n_fitted = n_fitted,
                          .fitted = fitted,

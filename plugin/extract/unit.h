@@ -24,6 +24,7 @@ typedef struct ctune_parsed {
     CTUNE_LIST(ctune_expansion) definitions; /* of all files, in order; begin and end unused */
     CTUNE_LIST(ctune_expansion) inactive;    /* stretches that the preprocessor skips */
     bool wrapv, has_fast_math;
+    bool is_replaceable;  /* -fPIC: functions that are not static may be others at run time */
     bool has_openmp;      /* the compiler reads OpenMP directives */
     bool includes_itself; /* set by check_headers */
 } ctune_parsed;
@@ -64,6 +65,16 @@ bool ctune_openmp_read(ctune_parsed *parsed, size_t pragma_begin, size_t pragma_
 
 /* Facts about the macros used in the region; refused where words of the language are macros. */
 bool ctune_macros_guard(ctune_parsed *parsed, ctune_build *b);
+/* #if and what belongs to it: are all between the two places whole? Else *where one is not. */
+bool ctune_condition_is(const char *directive);
+bool ctune_conditions_are_whole(const ctune_source *source, size_t begin, size_t end,
+                                size_t *where);
+/* Facts about the macros that conditions in the region ask for. */
+bool ctune_conditions_guard(ctune_parsed *parsed, ctune_build *b);
+/* The text of a macro of the user's, when it has no arguments and no other macros are in it. */
+bool ctune_macro_text(ctune_parsed *parsed, const char *name, const char **text);
+/* The macro's last definition; NULL: none. */
+const ctune_expansion *ctune_macro_find(const ctune_parsed *parsed, const char *name);
 /* Facts about types and constants that another compile may define otherwise. */
 bool ctune_types_guard(ctune_parsed *parsed, ctune_build *b, CXCursor statement);
 /* The same about one macro that stands outside of the region, when it is still one there. */

@@ -51,6 +51,14 @@ static bool contains(CXCursor outer, size_t begin, size_t end) {
     return ctune_cx_begin(outer) <= begin && ctune_cx_end(outer) >= end;
 }
 
+/* The region's function's, or the file's; not of a function that is called. */
+static bool belongs(const ctune_build *b, CXCursor decl) {
+    CXCursor parent = clang_getCursorSemanticParent(decl);
+    return ctune_cx_kind(parent) != CXCursor_FunctionDecl ||
+           clang_equalCursors(clang_getCanonicalCursor(parent),
+                              clang_getCanonicalCursor(b->function));
+}
+
 static ctune_var *add_var(ctune_build *b, CXCursor decl) {
     ctune_var *var = ctune_vars_find(b, decl);
     if (var != NULL) {
@@ -68,9 +76,11 @@ static ctune_var *add_var(ctune_build *b, CXCursor decl) {
                      clang_getCursorLinkage(decl) == CXLinkage_Internal;
     enum CX_StorageClass storage = clang_Cursor_getStorageClass(decl);
     var->is_automatic = !is_linked && storage != CX_SC_Static && storage != CX_SC_Extern;
-    var->is_inside = clang_equalCursors(clang_getCursorSemanticParent(decl), b->function) &&
-                     !var->is_parameter && ctune_cx_begin(decl) >= b->begin &&
-                     ctune_cx_end(decl) <= b->end;
+    var->is_callee = !belongs(b, decl);
+    var->is_inside =
+        var->is_callee ||
+        (clang_equalCursors(clang_getCursorSemanticParent(decl), b->function) &&
+         !var->is_parameter && ctune_cx_begin(decl) >= b->begin && ctune_cx_end(decl) <= b->end);
     var->param = var->tensor = -1;
     return var;
 }
@@ -140,7 +150,10 @@ static bool is_affine_kid(CXCursor parent, ctune_kids kids, int i) {
     case CXCursor_ForStmt:
         return i + 1 < kids.n;
     case CXCursor_IfStmt:
+    case CXCursor_WhileStmt:
         return i == 0;
+    case CXCursor_DoStmt:
+        return i + 1 == kids.n;
     case CXCursor_CallExpr:
         return i > 0 && !clang_Cursor_isNull(ctune_inline_definition(parent)) &&
                ctune_cx_type(clang_getCursorType(kids.at[i])) < CTUNE_F16;
@@ -189,15 +202,7 @@ static bool scan_declaration(scan *s, ctune_var *var) {
     return true;
 }
 
-/* The region's function's, or the file's; not of a function that is called. */
-static bool belongs(const ctune_build *b, CXCursor decl) {
-    CXCursor parent = clang_getCursorSemanticParent(decl);
-    return ctune_cx_kind(parent) != CXCursor_FunctionDecl ||
-           clang_equalCursors(clang_getCanonicalCursor(parent),
-                              clang_getCanonicalCursor(b->function));
-}
-
-/* Variables of the file that a function reads whose body will stand for its call. */
+/* A function whose body will stand for its call: its own variables, and the file's that it uses. */
 static bool scan_callee(scan *s, CXCursor call, int depth) {
     CXCursor definition = ctune_inline_definition(call);
     if (clang_Cursor_isNull(definition) || s->n_calls >= 16) {
@@ -218,15 +223,16 @@ static bool scan_region(scan *s, CXCursor cursor, bool is_affine, int depth) {
     if (is_write(cursor)) {
         ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
         CXCursor decl = kids.n > 0 ? own_variable(b, kids.at[0]) : clang_getNullCursor();
-        if (!clang_Cursor_isNull(decl) && belongs(b, decl)) {
+        if (!clang_Cursor_isNull(decl)) {
             ctune_var *var = add_var(b, decl);
             if (var == NULL) {
                 return false;
             }
+            var->is_changed |= var->is_callee;
             var->n_writes++;
         }
         CXCursor root = kids.n > 0 ? stored_root(b, kids.at[0]) : clang_getNullCursor();
-        if (clang_Cursor_isNull(decl) && !clang_Cursor_isNull(root) && belongs(b, root)) {
+        if (clang_Cursor_isNull(decl) && !clang_Cursor_isNull(root)) {
             ctune_var *var = add_var(b, root);
             if (var == NULL) {
                 return false;
@@ -236,10 +242,18 @@ static bool scan_region(scan *s, CXCursor cursor, bool is_affine, int depth) {
     }
     CXCursor decl =
         ctune_cx_kind(cursor) == CXCursor_DeclRefExpr ? clang_getCursorReferenced(cursor) : cursor;
+    if (s->n_calls > 0 && clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_AddrOf) {
+        ctune_kids kids = ctune_cx_exprs(b->arena, cursor);
+        CXCursor own = kids.n > 0 ? own_variable(b, kids.at[0]) : clang_getNullCursor();
+        ctune_var *var = clang_Cursor_isNull(own) ? NULL : add_var(b, own);
+        if (var != NULL) {
+            var->is_address_taken = true;
+        }
+    }
     if (ctune_cx_kind(cursor) == CXCursor_CallExpr && !scan_callee(s, cursor, depth)) {
         return false;
     }
-    if (is_variable(decl) && belongs(b, decl)) {
+    if (is_variable(decl)) {
         ctune_var *var = add_var(b, decl);
         bool is_new = var != NULL && !var->is_scanned;
         if (var != NULL) {

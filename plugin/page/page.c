@@ -96,7 +96,9 @@ static void put_outcomes(const ctune_page_nest *nest, ctune_text *out) {
         [CTUNE_RUN_WRONG] = {"#c0392b", "wrong result"},
         [CTUNE_RUN_DECLINED] = {"#7f8c8d", "declined"},
         [CTUNE_RUN_MEMORY] = {"#16a085", "out of memory"},
+        [CTUNE_RUN_SKIPPED] = {"#bdc3c7", "left out at the deadline"},
     };
+    _Static_assert(CTUNE_N_RUN_OUTCOMES == 8, "each outcome has a colour and a word");
     int count[CTUNE_N_RUN_OUTCOMES] = {0}, n_faster = 0;
     for (int i = 0; i < nest->n_trials; i++) {
         count[nest->trial[i].outcome]++;

@@ -12,25 +12,58 @@
 #define MIN_GAIN_LOG2 0.1
 
 void ctune_nest_features_init(ctune_nest_features *features, const ctune_source *source,
+                              const ctune_space *space, const ctune_model_input *input,
                               unsigned groups) {
-    features->target = &source->target;
-    features->groups = groups;
+    *features = (ctune_nest_features){
+        .target = &source->target, .space = space, .input = *input, .groups = groups};
 }
 
-void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row) {
+/* The schedule as records keep it; without memory as far as it came: a worse guess, no error. */
+static void schedule_get(const ctune_space *space, const ctune_point *point, ctune_schedule *out) {
+    ctune_ctx ctx;
+    ctune_ctx_init(&ctx);
+    ctune_schedule_init(out);
+    if (ctune_space_rounds(space)) {
+        ctune_schedule_append(out, &(ctune_prim){.kind = CTUNE_PRIM_ROUND});
+    }
+    ctune_status status = ctune_space_schedule(&ctx, space, point, out);
+    (void)status;
+}
+
+void ctune_nest_features_get(void *user, const ctune_point *point, const ctune_nest *nest,
+                             float *row) {
     const ctune_nest_features *f = user;
-    ctune_feature_get(nest, f->target, f->groups, row);
+    ctune_schedule schedule;
+    ctune_schedule_init(&schedule);
+    if (f->input.width > 0) {
+        if (f->input.kind == CTUNE_INPUT_SEQUENCE) {
+            schedule_get(f->space, point, &schedule);
+        }
+        ctune_encoding_get(&f->input, &schedule, nest, f->target, row);
+        row += ctune_model_input_count(&f->input);
+    }
+    if (f->groups != 0) {
+        ctune_feature_get(nest, f->target, f->groups, row);
+    }
+    ctune_schedule_clear(&schedule);
 }
 
-static ctune_status choose(ctune_ctx *ctx, const ctune_forest *forest, const ctune_source *source,
+void ctune_cost_model_set_target(const ctune_model *model, const ctune_source *source) {
+    char key[384];
+    if (model != NULL && model->set_target != NULL) {
+        ctune_target_machine_key(&source->target, source->key, key, sizeof key);
+        model->set_target(model->self, key);
+    }
+}
+
+static ctune_status choose(ctune_ctx *ctx, const ctune_model *model, const ctune_source *source,
                            const ctune_space *space, ctune_point *point, double *gain) {
-    ctune_model model;
     ctune_nest_features features;
     ctune_predict_options options = {.seed = 1};
-    if (forest != NULL) {
-        ctune_forest_model(forest, &model);
-        ctune_nest_features_init(&features, source, forest->feature_groups);
-        options.model = &model;
+    if (model != NULL) {
+        ctune_cost_model_set_target(model, source);
+        ctune_nest_features_init(&features, source, space, &model->input, 0);
+        options.model = model;
         options.features = ctune_nest_features_get;
         options.features_user = &features;
     }

@@ -10,8 +10,9 @@
 
 #include "costmodel/forest.h"
 #include "plugin/source/source.h"
-#include "search/feature/feature.h"
+#include "search/feature/encoding.h"
 #include "search/schedule/program.h"
+#include "search/space/space.h"
 
 /* ---- the model file -------------------------------------------------------------------------- */
 
@@ -29,12 +30,20 @@ CTUNE_MUST_USE ctune_status ctune_cost_model_open(ctune_ctx *ctx, const char *gi
 /* What the engine's feature callback needs. */
 typedef struct ctune_nest_features {
     const ctune_target *target;
-    unsigned groups;
+    const ctune_space *space; /* of the points */
+    ctune_model_input input;  /* rows as the model has them; width 0: none */
+    unsigned groups;          /* of features behind them; 0 = none */
 } ctune_nest_features;
+/* The rows of a model: its input's, and behind them groups of features (0: none) for another. */
 void ctune_nest_features_init(ctune_nest_features *features, const ctune_source *source,
+                              const ctune_space *space, const ctune_model_input *input,
                               unsigned groups);
 /* A ctune_features_fn; user: ctune_nest_features. */
-void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row);
+void ctune_nest_features_get(void *user, const ctune_point *point, const ctune_nest *nest,
+                             float *row);
+
+/* Tells a model that tells targets apart which one comes. model may be NULL. */
+void ctune_cost_model_set_target(const ctune_model *model, const ctune_source *source);
 
 /* ---- choice ---------------------------------------------------------------------------------- */
 
@@ -42,7 +51,7 @@ void ctune_nest_features_get(void *user, const ctune_nest *nest, float *row);
  * A ctune_transform_predict (plugin/transform/transform.h): the schedule for a region's first
  * sizes.
  *
- * user      const ctune_forest *, NULL: by the analytic estimate alone
+ * user      ctune_model * whose input is known, NULL: by the analytic estimate alone
  * schedule  appended to; stays empty when nothing is expected to beat the original
  * Fails     EREFUSED when the compiler's rounding of the original cannot be told, see
  * ctune_rounding_choose

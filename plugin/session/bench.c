@@ -41,6 +41,7 @@ static ctune_status start(ctune_ctx *ctx, ctune_bench *b, const char *unit) {
         return status;
     }
     ctune_run_result result = {0};
+    double run_s;
     status = measure_original(ctx, b, runner_path, unit, &result);
     if (status == CTUNE_OK && result.outcome == CTUNE_RUN_TIMEOUT &&
         b->session->time_limit_s == 0) {
@@ -56,6 +57,9 @@ static ctune_status start(ctune_ctx *ctx, ctune_bench *b, const char *unit) {
                             result.detail[0] != '\0' ? ": " : "", result.detail);
     }
     b->original_ns = result.median_ns;
+    if (b->runner != NULL) {
+        ctune_runner_times(b->runner, &b->compile_s, &run_s);
+    }
     return status;
 }
 
@@ -75,6 +79,9 @@ ctune_status ctune_bench_create(ctune_ctx *ctx, const ctune_session *session,
     out->workload.seed = (uint64_t)session->seed;
     if (session->time_limit_s > 0) {
         out->workload.time_limit_s = session->time_limit_s;
+    }
+    if (session->budget_s > 0) { /* a part of it for the original's first measurement */
+        out->workload.original_s = session->budget_s < 20 ? session->budget_s / 20 : 1;
     }
     if (status == CTUNE_OK) {
         status = ctune_program_create(ctx, out->region, &out->program);

@@ -12,6 +12,9 @@
 #include <string.h>
 
 #define MAX_CASE_BYTES ((double)(256 << 20))
+#define PROCESS_NS 8e6 /* two processes */
+#define BYTE_NS 6.0    /* filling, copying, comparing */
+#define CHEAP_NS 25e6  /* so little is never saved */
 #define CASE_LIMIT_S 2 /* of one run of a candidate; the original gets ten times that */
 
 enum { N_TILES = 2, MAX_OVERLAPS = 3 };
@@ -30,11 +33,11 @@ typedef struct maker {
 } maker;
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
-static double count_points(maker *m, const int64_t *params) {
-    const ctune_region *at = ctune_region_at(m->region, params);
+double ctune_points_count(ctune_ctx *ctx, const ctune_region *region, const int64_t *params) {
+    const ctune_region *at = ctune_region_at(region, params);
     ctune_tree *tree;
-    if (at == NULL || ctune_tree_from_source(m->ctx, at, &tree) != CTUNE_OK) {
-        return m->tuned_points;
+    if (at == NULL || ctune_tree_from_source(ctx, at, &tree) != CTUNE_OK) {
+        return 1;
     }
     double sum = 1;
     for (int i = 0; i < tree->n_stmts; i++) {
@@ -48,8 +51,11 @@ static double count_points(maker *m, const int64_t *params) {
     return sum;
 }
 
-/* Makes the assumptions true by raising parameters; false: some cannot be. */
-static bool repair(const ctune_region *region, int64_t *params) {
+static double count_points(const maker *m, const int64_t *params) {
+    return ctune_points_count(m->ctx, m->region, params);
+}
+
+bool ctune_sizes_repair(const ctune_region *region, int64_t *params) {
     for (int round = 0; round < 8; round++) {
         bool is_whole = true;
         for (int i = 0; i < region->n_assumes; i++) {
@@ -98,13 +104,13 @@ static ctune_run_workload *add(maker *m, const int64_t *wanted, bool is_tuned) {
     ctune_cases *out = m->out;
     int64_t params[CTUNE_RUN_MAX_PARAMS];
     memcpy(params, wanted, sizeof params);
-    if (out->n == CTUNE_MAX_CASES || !repair(m->region, params) ||
+    if (out->n == CTUNE_MAX_CASES || !ctune_sizes_repair(m->region, params) ||
         (!is_tuned && !fits(m->region, params))) {
         return NULL;
     }
-    double cost_ns = 1e6 + 4 * m->tuned_ns * count_points(m, params) / m->tuned_points;
+    double cost_ns = 4 * m->tuned_ns * count_points(m, params) / m->tuned_points;
     ctune_run_workload *load = &out->load[out->n];
-    if (cost_ns > m->left_ns || ctune_workload_make(m->ctx, m->region, params, load) != CTUNE_OK) {
+    if (ctune_workload_make(m->ctx, m->region, params, load) != CTUNE_OK) {
         out->n_skipped++;
         return NULL;
     }
@@ -112,7 +118,9 @@ static ctune_run_workload *add(maker *m, const int64_t *wanted, bool is_tuned) {
     for (int i = 0; i < load->n_tensors; i++) {
         bytes += (double)load->tensor[i].n_elems * load->tensor[i].stride_bytes;
     }
-    if (bytes > MAX_CASE_BYTES && !is_tuned) {
+    cost_ns += PROCESS_NS + BYTE_NS * bytes;
+    bool is_dear = cost_ns > m->left_ns && cost_ns > CHEAP_NS;
+    if (is_dear || (bytes > MAX_CASE_BYTES && !is_tuned)) {
         out->n_skipped++;
         return NULL;
     }
@@ -252,7 +260,8 @@ static void add_overlaps(maker *m) {
     for (int i = 0; i < r->n_tensors && !r->noalias; i++) {
         for (int k = 0; k < r->n_tensors && n < MAX_OVERLAPS; k++) {
             const ctune_tensor *host = &r->tensors[i], *guest = &r->tensors[k];
-            bool is_pair = i != k && may_overlap(m, host) && may_overlap(m, guest) &&
+            bool is_index = ctune_tensor_is_index(r, i) || ctune_tensor_is_index(r, k);
+            bool is_pair = i != k && !is_index && may_overlap(m, host) && may_overlap(m, guest) &&
                            host->is_written && host->type == guest->type &&
                            host->elem_stride_bytes == guest->elem_stride_bytes;
             ctune_run_workload *load =

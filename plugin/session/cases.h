@@ -29,6 +29,10 @@ typedef struct ctune_cases {
 CTUNE_MUST_USE ctune_status ctune_cases_make(ctune_ctx *ctx, const ctune_bench *bench,
                                              const char *schedule, double budget_s,
                                              ctune_cases *out);
+/* Makes the region's assumptions true by raising parameters; false: some cannot be. */
+bool ctune_sizes_repair(const ctune_region *region, int64_t *params);
+/* Instances of all statements at these sizes, about; 1 when they cannot be counted. */
+double ctune_points_count(ctune_ctx *ctx, const ctune_region *region, const int64_t *params);
 /* The worst data that the region's results are defined for under the source's flags. inputs.c */
 void ctune_inputs_choose(const ctune_source *source, const ctune_region *region,
                          ctune_run_data *worst, bool *has_extreme_ints);

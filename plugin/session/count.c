@@ -21,6 +21,17 @@ static double expr_flops(const ctune_expr *e) {
     return n;
 }
 
+/* Units in the last place that functions of vectors may add: up to 4 of the library, as in math.c,
+ * and their like for what they are compared with. */
+static double call_error(const ctune_expr *e) {
+    bool is_approx = e->op == CTUNE_OP_CALL && ctune_math_lanes_of(e->text) == CTUNE_MATH_APPROX;
+    double n = is_approx ? 8 : 0;
+    for (int i = 0; i < e->n_kids; i++) {
+        n += call_error(e->kids[i]);
+    }
+    return n;
+}
+
 static double stage_flops(const ctune_stage *s) {
     return expr_flops(s->rhs) + (s->update != CTUNE_UPDATE_SET && ctune_type_is_float(s->calc));
 }
@@ -43,7 +54,7 @@ double ctune_flops_count(ctune_ctx *ctx, const ctune_region *region, double *ter
             reduce *= d < stage->n_axes && (stage->reduce_mask >> d & 1) ? extent : 1;
         }
         flops += points * stage_flops(stage);
-        *terms += reduce * (1 + expr_flops(stage->rhs));
+        *terms += reduce * (1 + expr_flops(stage->rhs) + call_error(stage->rhs));
         is_countable &= stage->guard == NULL;
     }
     ctune_tree_destroy(tree);
@@ -66,14 +77,20 @@ static ctune_status set_tensor(ctune_ctx *ctx, const ctune_region *region, int i
     }
     out->n_elems = ctune_tensor_shape(region, i, params, out->extent);
     out->is_written = t->is_written;
+    if (ctune_tensor_is_index(region, i)) {
+        ctune_load_model model = ctune_load_model_get(region, i, params);
+        out->slope = model.slope;
+        out->lo = model.lo;
+        out->width = model.width;
+    }
     return out->n_elems >= 0
                ? CTUNE_OK
                : ctune_fail(ctx, CTUNE_EREFUSED, "region %s: tensor %s is too large at these sizes",
                             region->name, t->name);
 }
 
-ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region, const int64_t *params,
-                                 ctune_run_workload *out) {
+ctune_status ctune_workload_shape(ctune_ctx *ctx, const ctune_region *region, const int64_t *params,
+                                  ctune_run_workload *out) {
     memset(out, 0, sizeof *out);
     if (region->n_tensors > CTUNE_RUN_MAX_TENSORS || region->n_params > CTUNE_RUN_MAX_PARAMS) {
         return ctune_fail(ctx, CTUNE_EREFUSED, "region %s: more than %d tensors or %d parameters",
@@ -82,12 +99,21 @@ ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region, con
     out->n_params = region->n_params;
     memcpy(out->params, params, (size_t)region->n_params * sizeof *params);
     out->n_tensors = region->n_tensors;
+    ctune_status status = CTUNE_OK;
+    for (int i = 0; i < region->n_tensors && status == CTUNE_OK; i++) {
+        status = set_tensor(ctx, region, i, params, &out->tensor[i]);
+    }
+    return status;
+}
+
+ctune_status ctune_workload_make(ctune_ctx *ctx, const ctune_region *region, const int64_t *params,
+                                 ctune_run_workload *out) {
+    ctune_status status = ctune_workload_shape(ctx, region, params, out);
+    if (status != CTUNE_OK) {
+        return status;
+    }
     double bytes = 0;
     for (int i = 0; i < region->n_tensors; i++) {
-        ctune_status status = set_tensor(ctx, region, i, params, &out->tensor[i]);
-        if (status != CTUNE_OK) {
-            return status;
-        }
         bytes += (double)out->tensor[i].n_elems * out->tensor[i].stride_bytes;
     }
     if (bytes > MAX_DATA_BYTES) {

@@ -4,6 +4,7 @@
 #include "plugin/session/final.h"
 
 #include "plugin/session/measure.h"
+#include "plugin/session/scale.h"
 #include "plugin/session/verify.h"
 
 #include <stdio.h>
@@ -40,7 +41,11 @@ bool ctune_finalists_add(ctune_ctx *ctx, const ctune_bench *bench, const char *s
     return ok;
 }
 
-static int final_rounds(const ctune_bench *bench, const ctune_finalists *f) {
+static double seconds_since(int64_t start_ns) {
+    return (double)(ctune_now_ns() - start_ns) * 1e-9;
+}
+
+static int final_rounds(const ctune_bench *bench, const ctune_finalists *f, double final_s) {
     if (bench->session->rounds > 0) {
         return (int)bench->session->rounds;
     }
@@ -48,7 +53,7 @@ static int final_rounds(const ctune_bench *bench, const ctune_finalists *f) {
     for (int i = 0; i < f->n; i++) {
         round_ns += f->entry[i].estimate_ns;
     }
-    double rounds = FINAL_S * 1e9 / (round_ns + 1e6);
+    double rounds = final_s * 1e9 / (round_ns + 1e6);
     return rounds < 3 ? 3 : rounds > 25 ? 25 : (int)rounds;
 }
 
@@ -68,6 +73,9 @@ static bool is_strict(const ctune_bench *bench) {
 static void report_rejected(ctune_ctx *ctx, const ctune_bench *bench, const ctune_verdict *v) {
     bool is_wrong = v->agreement == CTUNE_AGREES_WRONG;
     char text[500];
+    if (strncmp(v->detail, "slower ", 7) == 0) {
+        return; /* no fault */
+    }
     snprintf(text, sizeof text, "%s: a finalist is rejected: %s%s", bench->region->name,
              is_wrong ? "" : "strict, but the compiler decides about contraction copy by copy: ",
              v->detail);
@@ -95,9 +103,46 @@ static int find_next(const ctune_finalists *f, const ctune_run_result *results, 
     return best;
 }
 
+/* Once at the sizes that were asked for. *is_good: same results, and still a gain. */
+static ctune_status run_whole(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule,
+                              ctune_verdict *verdict, ctune_outcome *out, bool *is_good) {
+    const ctune_scale *scale = bench->scale;
+    ctune_run_result original = {0}, result = {0};
+    ctune_run_workload load;
+    ctune_text text;
+    ctune_text_init(&text);
+    ctune_status status = ctune_workload_make(ctx, bench->region, scale->wanted, &load);
+    if (status == CTUNE_OK) {
+        load.seed = bench->workload.seed;
+        load.time_limit_s = 1 + scale->original_s; /* the original gets ten times that */
+        status = ctune_bench_emit(ctx, bench, schedule, "ctune_whole", &text);
+    }
+    if (status == CTUNE_OK) {
+        const char *unit = ctune_text_get(&text), *name = "ctune_whole";
+        status = ctune_runner_verify(ctx, bench->runner, ctune_text_get(&bench->prelude), &unit,
+                                     &name, 1, &load, 1, &original, &result);
+    }
+    if (status == CTUNE_OK && original.outcome == CTUNE_RUN_OK) {
+        bool is_same = result.outcome == CTUNE_RUN_OK;
+        *is_good = is_same && result.best_ns < original.best_ns;
+        out->is_whole = true;
+        out->original_ns = original.best_ns;
+        out->tuned_ns = *is_good ? result.best_ns : original.best_ns;
+        verdict->agreement = is_same ? verdict->agreement : CTUNE_AGREES_WRONG;
+        if (!*is_good) {
+            snprintf(verdict->detail, sizeof verdict->detail, "%.20s at %.100s: %.120s",
+                     is_same ? "slower" : ctune_run_outcome_name(result.outcome), scale->text,
+                     result.detail);
+        }
+    }
+    ctune_text_clear(&text);
+    return status;
+}
+
 /* The fastest whose results are right elsewhere, too: *best, -1: none. */
 static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_finalists *f,
-                         const ctune_run_result *results, ctune_outcome *out, int *best) {
+                         const ctune_run_result *results, double verify_s, ctune_outcome *out,
+                         int *best) {
     bool taken[CTUNE_MAX_FINALISTS] = {false};
     ctune_verifier verifier;
     ctune_verdict verdict;
@@ -105,11 +150,19 @@ static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_f
     if (*best < 0) {
         return CTUNE_OK;
     }
+    int64_t start_ns = ctune_now_ns();
     ctune_status status = ctune_verifier_open(ctx, bench, &verifier);
+    verify_s = verify_s < 0 ? verifier.budget_s : verify_s - seconds_since(start_ns);
+    verifier.is_bounded = verify_s < verifier.budget_s;
+    verifier.budget_s = !verifier.is_bounded ? verifier.budget_s : verify_s > 0 ? verify_s : 0;
+    verifier.has_met_copy = true; /* in the final, as text that fits all sizes */
     for (bool is_good = false; status == CTUNE_OK && *best >= 0 && !is_good;) {
         status = ctune_verify_run(ctx, &verifier, f->entry[*best].schedule, &verdict);
         is_good = verdict.agreement != CTUNE_AGREES_WRONG &&
                   !(verdict.agreement == CTUNE_AGREES_CONTRACTED && is_strict(bench));
+        if (status == CTUNE_OK && is_good && f->has_whole && bench->scale != NULL) {
+            status = run_whole(ctx, bench, f->entry[*best].schedule, &verdict, out, &is_good);
+        }
         if (status == CTUNE_OK && !is_good) {
             report_rejected(ctx, bench, &verdict);
             taken[*best] = true;
@@ -124,19 +177,34 @@ static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_f
     return status;
 }
 
-static ctune_status run(ctune_ctx *ctx, const ctune_bench *bench, ctune_finalists *f,
-                        ctune_outcome *out) {
+/* Of the time left, compiling comes first, then rounds; two thirds are for verification. */
+static double rounds_time(const ctune_bench *bench, const ctune_finalists *f) {
+    double most_s = f->is_early ? 0.5 : FINAL_S;
+    double left_s = (f->left_s - 2 * bench->compile_s) / 3;
+    left_s = left_s > 0 ? left_s : 0;
+    return f->left_s < 0 || left_s > most_s ? most_s : left_s;
+}
+
+static ctune_status measure(ctune_ctx *ctx, const ctune_bench *bench, ctune_finalists *f,
+                            ctune_run_result *results) {
     const char *units[CTUNE_MAX_FINALISTS], *names[CTUNE_MAX_FINALISTS];
-    ctune_run_result results[CTUNE_MAX_FINALISTS];
     for (int i = 0; i < f->n; i++) {
         units[i] = f->entry[i].unit;
         names[i] = f->entry[i].name;
     }
-    ctune_status status = ctune_runner_final(ctx, bench->runner, ctune_text_get(&bench->prelude),
-                                             units, names, f->n, final_rounds(bench, f), results);
-    if (status != CTUNE_OK) {
-        return status;
-    }
+    double final_s = rounds_time(bench, f);
+    bool has_limit = f->left_s >= 0 && bench->session->rounds == 0;
+    int64_t end_ns = ctune_now_ns() + (int64_t)(1e9 * (final_s + 2 * bench->compile_s));
+    ctune_runner_set_deadline(bench->runner, has_limit ? end_ns : 0);
+    ctune_status status =
+        ctune_runner_final(ctx, bench->runner, ctune_text_get(&bench->prelude), units, names, f->n,
+                           final_rounds(bench, f, final_s), results);
+    ctune_runner_set_deadline(bench->runner, 0);
+    return status;
+}
+
+static void note_times(const ctune_finalists *f, const ctune_run_result *results,
+                       ctune_outcome *out) {
     for (int i = 0; i < f->n; i++) {
         const ctune_run_result *r = &results[i];
         if (r->outcome != CTUNE_RUN_OK) {
@@ -149,11 +217,30 @@ static ctune_status run(ctune_ctx *ctx, const ctune_bench *bench, ctune_finalist
         out->original_ns = r->original_ns > 0 ? r->original_ns : out->original_ns;
     }
     out->tuned_ns = out->original_ns;
+}
+
+static ctune_status run(ctune_ctx *ctx, const ctune_bench *bench, ctune_finalists *f,
+                        double *part_s, ctune_outcome *out) {
+    ctune_run_result results[CTUNE_MAX_FINALISTS];
+    int64_t start_ns = ctune_now_ns(), final_ns;
+    ctune_status status = measure(ctx, bench, f, results);
+    final_ns = ctune_now_ns();
+    part_s[CTUNE_PART_FINAL] += seconds_since(start_ns);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    note_times(f, results, out);
     int best = -1;
-    status = bench->session->stopped() == 0 ? pick(ctx, bench, f, results, out, &best) : CTUNE_OK;
+    double left_s = f->left_s < 0 ? -1 : f->left_s - seconds_since(start_ns);
+    if (bench->session->stopped() == 0) {
+        status = pick(ctx, bench, f, results, left_s > 0 || f->left_s < 0 ? left_s : 0, out, &best);
+    }
+    part_s[CTUNE_PART_VERIFY] += seconds_since(final_ns);
     if (status == CTUNE_OK && best >= 0) {
-        out->original_ns = results[best].original_ns;
-        out->tuned_ns = results[best].median_ns;
+        if (!out->is_whole) {
+            out->original_ns = results[best].original_ns;
+            out->tuned_ns = results[best].median_ns;
+        }
         out->is_original = false;
         free(out->schedule);
         out->schedule = f->entry[best].schedule;
@@ -163,14 +250,14 @@ static ctune_status run(ctune_ctx *ctx, const ctune_bench *bench, ctune_finalist
 }
 
 ctune_status ctune_finalists_run(ctune_ctx *ctx, const ctune_bench *bench, ctune_finalists *f,
-                                 ctune_outcome *out) {
+                                 double *part_s, ctune_outcome *out) {
     out->schedule = strdup("");
     out->is_original = true;
     out->tuned_ns = out->original_ns;
     if (out->schedule == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    return f->n > 0 ? run(ctx, bench, f, out) : CTUNE_OK;
+    return f->n > 0 ? run(ctx, bench, f, part_s, out) : CTUNE_OK;
 }
 
 void ctune_finalists_clear(ctune_finalists *f) {

@@ -17,6 +17,9 @@ typedef struct ctune_finalist {
 
 typedef struct ctune_finalists {
     int n;
+    double left_s;  /* for all of it, verification included; < 0: no limit */
+    bool has_whole; /* a scaled search's winner runs at the sizes asked for, too; not in left_s */
+    bool is_early;  /* the search goes on: as little as possible */
     const char *incumbent; /* schedule whose time is reported by itself; NULL = none; borrowed */
     ctune_finalist entry[CTUNE_MAX_FINALISTS];
 } ctune_finalists;
@@ -25,9 +28,11 @@ typedef struct ctune_finalists {
  * one too many count as added. */
 bool ctune_finalists_add(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule, double ns,
                          ctune_finalists *final);
-/* Fills times, is_original and schedule of *out. */
+/* Fills times, is_original and schedule of *out. part_s [CTUNE_N_PARTS]: seconds that went into
+ * FINAL and VERIFY are added. */
 CTUNE_MUST_USE ctune_status ctune_finalists_run(ctune_ctx *ctx, const ctune_bench *bench,
-                                                ctune_finalists *final, ctune_outcome *out);
+                                                ctune_finalists *final, double *part_s,
+                                                ctune_outcome *out);
 void ctune_finalists_clear(ctune_finalists *final);
 
 #endif

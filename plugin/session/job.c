@@ -8,12 +8,18 @@
 
 ctune_status ctune_job_open(ctune_ctx *ctx, const ctune_session *session,
                             const ctune_source *source, const ctune_region *region, int which,
-                            ctune_job *out) {
+                            double budget_s, ctune_job *out) {
     memset(out, 0, sizeof *out);
     ctune_text_init(&out->te);
     ctune_status status = ctune_sized_get(ctx, region, which, &out->sized);
-    return status == CTUNE_OK ? ctune_bench_create(ctx, session, source, &out->sized, &out->bench)
-                              : status;
+    if (status == CTUNE_OK) {
+        status = ctune_scale_choose(ctx, session, source, budget_s, &out->sized, &out->scale);
+    }
+    if (status == CTUNE_OK) {
+        status = ctune_bench_create(ctx, session, source, &out->sized, &out->bench);
+        out->bench.scale = out->scale.is_scaled ? &out->scale : NULL;
+    }
+    return status;
 }
 
 static ctune_status make_measure(ctune_ctx *ctx, ctune_history *history, ctune_job *job) {

@@ -6,9 +6,11 @@
 #define CTUNE_PLUGIN_SESSION_JOB_H
 
 #include "plugin/session/measure.h"
+#include "plugin/session/scale.h"
 
 typedef struct ctune_job {
-    ctune_sized sized;
+    ctune_sized sized; /* as measured */
+    ctune_scale scale; /* what was asked for */
     ctune_bench bench;
     ctune_space *space;
     ctune_known known;
@@ -16,10 +18,11 @@ typedef struct ctune_job {
     ctune_measure *measure; /* NULL before prepare */
 } ctune_job;
 
-/* The original, measured. Closed by the caller also when this fails. */
+/* The original, measured; at smaller sizes when a search of budget_s (0: no limit) cannot afford
+ * those asked for. Closed by the caller also when this fails. */
 CTUNE_MUST_USE ctune_status ctune_job_open(ctune_ctx *ctx, const ctune_session *session,
                                            const ctune_source *source, const ctune_region *region,
-                                           int which, ctune_job *out);
+                                           int which, double budget_s, ctune_job *out);
 /* Space, what the history knows, and the measurer. history may be NULL. */
 CTUNE_MUST_USE ctune_status ctune_job_prepare(ctune_ctx *ctx, ctune_history *history,
                                               ctune_job *job);

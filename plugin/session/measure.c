@@ -74,6 +74,7 @@ ctune_status ctune_measure_submit(ctune_ctx *ctx, void *user, ctune_trial *trial
     ctune_measure_batch *batch = &m->batch[(m->head + m->n_in_flight) % CTUNE_MEASURE_IN_FLIGHT];
     memset(batch, 0, sizeof *batch);
     batch->n = n;
+    int64_t start_ns = ctune_now_ns();
     char *units[CTUNE_MEASURE_BATCH], names[CTUNE_MEASURE_BATCH][32];
     const char *name_of[CTUNE_MEASURE_BATCH];
     ctune_status status = CTUNE_OK;
@@ -99,6 +100,7 @@ ctune_status ctune_measure_submit(ctune_ctx *ctx, void *user, ctune_trial *trial
             m->n_emit_failed++;
         }
     }
+    m->code_ns += ctune_now_ns() - start_ns;
     if (status == CTUNE_OK && batch->n_run > 0) {
         status = ctune_runner_submit(ctx, m->bench->runner, ctune_text_get(&m->bench->prelude),
                                      (const char *const *)units, name_of, batch->n_run);
@@ -138,10 +140,21 @@ void ctune_failure_print(const ctune_run_result *result, char *out, size_t size)
 static void count(ctune_measure *m, const ctune_run_result *result) {
     bool is_bad = result->outcome != CTUNE_RUN_OK && result->outcome != CTUNE_RUN_TIMEOUT;
     m->n_new++;
+    m->n_ok += result->outcome == CTUNE_RUN_OK;
     m->n_bad += is_bad;
     if (is_bad && m->failure[0] == '\0') {
         ctune_failure_print(result, m->failure, sizeof m->failure);
     }
+}
+
+/* A search that has nothing yet goes beyond its time for one or two candidates. */
+static int64_t deadline_of(const ctune_measure *m) {
+    const ctune_bench *bench = m->bench;
+    double thin_s = 1 + 6 * bench->compile_s + 4e-9 * bench->original_ns;
+    int64_t thin_ns = ctune_now_ns() + (int64_t)(1e9 * thin_s);
+    return bench->deadline_ns == 0 || m->n_ok > 0 || bench->deadline_ns > thin_ns
+               ? bench->deadline_ns
+               : thin_ns;
 }
 
 ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, ctune_trial *trials,
@@ -154,6 +167,7 @@ ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, c
     ctune_run_result results[CTUNE_MEASURE_BATCH];
     ctune_status status = CTUNE_OK;
     if (batch->n_run > 0) {
+        ctune_runner_set_deadline(m->bench->runner, deadline_of(m));
         status = ctune_runner_collect(ctx, m->bench->runner, best_ns, results, batch->n_run);
     }
     if (m->bench->session->stopped() != 0) {
@@ -163,7 +177,7 @@ ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, c
     }
     for (int i = 0; i < n && status == CTUNE_OK; i++) {
         trials[i].result = batch->slot[i] >= 0 ? results[batch->slot[i]] : batch->result[i];
-        if (!batch->is_known[i]) {
+        if (!batch->is_known[i] && trials[i].result.outcome != CTUNE_RUN_SKIPPED) {
             count(m, &trials[i].result);
             status = record(ctx, m, &trials[i], batch->schedule[i]);
         }

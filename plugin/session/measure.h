@@ -29,6 +29,8 @@ typedef struct ctune_measure {
     int n_known;            /* trials answered from the history */
     int n_emit_failed;
     int n_new, n_bad; /* see ctune_outcome */
+    int n_ok;
+    int64_t code_ns; /* spent on making C */
     char failure[224];
     int head, n_in_flight;
     ctune_measure_batch batch[CTUNE_MEASURE_IN_FLIGHT];

@@ -36,7 +36,9 @@ typedef struct ctune_verdict {
 typedef struct ctune_verifier {
     const ctune_bench *bench;
     ctune_oracle oracle;
-    double budget_s; /* for one schedule */
+    double budget_s;   /* for one schedule, an estimate of all its runs */
+    bool is_bounded;   /* cases that have not begun after budget_s are left out */
+    bool has_met_copy; /* the schedules have given the copy's results at the bench's own sizes */
 } ctune_verifier;
 
 /* Fails as ctune_oracle_open; close in any case. */

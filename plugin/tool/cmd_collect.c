@@ -53,7 +53,7 @@ static ctune_status collect_region(ctune_ctx *ctx, const ctune_options *options,
     ctune_job job;
     ctune_engine_result *result = calloc(1, sizeof *result);
     ctune_status status = result != NULL
-                              ? ctune_job_open(ctx, &session, source, region, which, &job)
+                              ? ctune_job_open(ctx, &session, source, region, which, 0, &job)
                               : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (result == NULL) {
         return status;

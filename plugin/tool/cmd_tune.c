@@ -146,8 +146,9 @@ static void print_entry(const ctune_source *source, const ctune_lock_entry *entr
     ctune_lock_clear(&lock);
 }
 
+/* is_last: the search is over, what cannot be written is printed. */
 static ctune_status write_entry(ctune_ctx *ctx, const ctune_source *source,
-                                const ctune_region *region, const ctune_outcome *o) {
+                                const ctune_region *region, const ctune_outcome *o, bool is_last) {
     ctune_lock_entry entry = {.region = (char *)region->name,
                               .source = (char *)source->base,
                               .target = (char *)source->key,
@@ -158,7 +159,7 @@ static ctune_status write_entry(ctune_ctx *ctx, const ctune_source *source,
                               .tuned_ns = o->tuned_ns,
                               .verified = (char *)(uintptr_t)o->verified};
     ctune_status status = ctune_lock_update(ctx, source->lock_path, &entry, 1);
-    if (status != CTUNE_OK) {
+    if (status != CTUNE_OK && is_last) {
         print_entry(source, &entry);
     }
     return status;
@@ -203,13 +204,25 @@ ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_
     if (status != CTUNE_OK) {
         return status;
     }
-    status = write_entry(ctx, source, region, outcome);
+    status = write_entry(ctx, source, region, outcome, true);
     if (t->options->json) {
         ctune_outcome_print_json(outcome, source, stdout);
     } else {
         ctune_outcome_print(outcome, status == CTUNE_OK ? source->lock_path : "not written",
                             stdout);
         fflush(stdout);
+    }
+    return status;
+}
+
+ctune_status ctune_tune_keep(ctune_ctx *ctx, const ctune_tune *t, const ctune_tune_nest *nest,
+                             const ctune_outcome *outcome) {
+    const ctune_source *source = &t->files[nest->i_file].source;
+    const ctune_region *region = source->unit->regions[nest->i_region].region;
+    ctune_status status = write_entry(ctx, source, region, outcome, false);
+    if (status == CTUNE_EENV) { /* no reason to end the search; at its end the lock may be back */
+        ctx->error[0] = '\0';
+        status = CTUNE_OK;
     }
     return status;
 }
@@ -236,14 +249,13 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
 
 /* ---- the model ------------------------------------------------------------------------------- */
 /* Without one the search learns from itself alone: a note, no error, unless one was asked for. */
-static ctune_status open_model(ctune_ctx *ctx, const ctune_options *options, ctune_forest **out) {
-    *out = NULL;
+static ctune_status open_model(ctune_ctx *ctx, const ctune_options *options, ctune_model *out) {
     bool is_wanted = !options->no_transfer &&
                      (options->strategy == NULL || strcmp(options->strategy, "gbt") == 0);
     if (!is_wanted) {
         return CTUNE_OK;
     }
-    ctune_status status = ctune_cost_model_open(ctx, options->model, out);
+    ctune_status status = ctune_model_open(ctx, options->model, out);
     if (status == CTUNE_OK || status == CTUNE_ENOMEM || options->model != NULL) {
         return status;
     }
@@ -271,13 +283,13 @@ int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options) {
         return ctune_report(ctx, CTUNE_EUSAGE);
     }
     ctune_tune t = {.options = options, .session = ctune_session_make(options)};
-    ctune_forest *global = NULL;
+    ctune_model global = {0}; /* destroy NULL: there is none */
     t.files = calloc((size_t)options->n_words, sizeof *t.files);
     ctune_status status =
         t.files != NULL ? CTUNE_OK : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     if (status == CTUNE_OK) {
         status = open_model(ctx, options, &global);
-        t.session.global = global;
+        t.session.global = global.destroy != NULL ? &global : NULL;
     }
     for (int i = 0; i < options->n_words && status == CTUNE_OK && ctune_signal_get() == 0; i++) {
         status = add_file(ctx, &t, options->words[i]);
@@ -287,8 +299,8 @@ int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options) {
     }
     t.code = ctune_exit_worse(t.code, ctune_report(ctx, status));
     clear(&t);
-    if (global != NULL) {
-        ctune_forest_destroy(global);
+    if (global.destroy != NULL) {
+        global.destroy(global.self);
     }
     return t.code;
 }

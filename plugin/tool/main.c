@@ -69,6 +69,15 @@ static const ctune_command commands[] = {
      "For each nest, size and target of the history: candidates over time, what they came to, a "
      "roofline, source and hot loop\n"
      "before and after. No scripts, nothing from the network. Standard output without -o."},
+    {"explain", ctune_cmd_explain, 1u << 14, "[CODE]",
+     "why a loop is left alone, with the same loop as it is handled",
+     "CODE is what stands in brackets at the end of a remark. Without one: the list of codes."},
+    {"scan", ctune_cmd_scan, 1u << 15,
+     "FILE... [--profile FILE] [-p BUILD_DIR | -- COMPILER FLAGS]",
+     "where would a pragma pay? edits nothing",
+     "Outermost loops by how many operations they seem to do, or by the time that a profile gives "
+     "their lines (`perf script`\nor `gprof -l`), each with `handled` or the code of its refusal "
+     "(`ctune explain CODE`)."},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

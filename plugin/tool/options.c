@@ -4,12 +4,20 @@
  */
 #include "plugin/tool/tool.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum value_kind { VALUE_FLAG, VALUE_TEXT, VALUE_COUNT, VALUE_SEED, VALUE_TIME } value_kind;
+typedef enum value_kind {
+    VALUE_FLAG,
+    VALUE_TEXT,
+    VALUE_COUNT,
+    VALUE_SEED,
+    VALUE_TIME,
+    VALUE_BYTES
+} value_kind;
 
 /* Command bits, in the order of main.c's table. */
 enum {
@@ -27,6 +35,7 @@ enum {
     FLAGS = 2048,
     TRY = 4096,
     REPORT = 8192,
+    SCAN = 32768,
     SOURCES = TUNE | APPLY | SHOW | CHECK | COLLECT | TRY | REPORT
 };
 
@@ -59,6 +68,8 @@ static const option_row rows[] = {
      "rounds of the final (default: as many as 4 s allow, 3 to 25)"},
     {"time-limit", TUNE | CHECK | COLLECT | TRY, VALUE_TIME, "10s", AT(time_limit_s),
      "one run of one candidate (default 10s)"},
+    {"memory", TUNE, VALUE_BYTES, "4G", AT(memory_bytes),
+     "most memory for one region's data and its copies: sizes shrink to that (default 16G)"},
     {"json", TUNE | CHECK, VALUE_FLAG, NULL, AT(json),
      "one JSON object a region on standard output"},
     {"predict", TUNE, VALUE_FLAG, NULL, AT(predict),
@@ -71,6 +82,24 @@ static const option_row rows[] = {
      "search without diversity, draft, ensemble, descent (to see what each is worth)"},
     {"folds", MODEL, VALUE_COUNT, "N", AT(folds),
      "eval: like --leave-one-out, kernels in N groups of which one is left out"},
+    {"kind", MODEL, VALUE_TEXT, "NAME", AT(kind),
+     "of model: gbt (default), linear, mlp, treegru, tlp or mtl-tlp"},
+    {"backbone", MODEL, VALUE_TEXT, "attention|lstm", AT(backbone),
+     "of tlp and mtl-tlp (default attention)"},
+    {"epochs", MODEL, VALUE_COUNT, "N", AT(epochs),
+     "most passes over the data of a neural model (default 50)"},
+    {"width", MODEL, VALUE_COUNT, "N", AT(width), "of a neural model's layers (default 128)"},
+    {"items", MODEL, VALUE_COUNT, "N", AT(items),
+     "most primitives, loops or statements that a neural model sees"},
+    {"no-position", MODEL, VALUE_FLAG, NULL, AT(no_position),
+     "tlp: no position code, as published"},
+    {"no-region", MODEL, VALUE_FLAG, NULL, AT(no_region),
+     "tlp: the schedule alone, without the region's own tokens, as published"},
+    {"target", MODEL, VALUE_TEXT, "KEY", AT(for_target),
+     "mtl-tlp: the target of head 0 (a key, or the beginning of one)"},
+    {"from", MODEL, VALUE_TEXT, "WORD", AT(from),
+     "train on targets with this word in their key (a CPU, a compiler)"},
+    {"on", MODEL, VALUE_TEXT, "WORD", AT(on), "eval: on targets with this word in their key"},
     {"objective", MODEL, VALUE_TEXT, "rank|regression", AT(objective),
      "what is trained (default rank)"},
     {"trees", MODEL, VALUE_COUNT, "N", AT(trees), "trees to train (default 300)"},
@@ -85,8 +114,8 @@ static const option_row rows[] = {
      "write here, not to standard output"},
     {"record", APPLY, VALUE_FLAG, NULL, AT(record),
      "put no schedules in: make each nest record its sizes and time"},
-    {"profile", TUNE | RECORD, VALUE_TEXT, "FILE", AT(profile),
-     "recorded sizes (default: .ctune/profile beside the source)"},
+    {"profile", TUNE | RECORD | SCAN, VALUE_TEXT, "FILE", AT(profile),
+     "recorded sizes (default: .ctune/profile beside the source); scan: where the time goes"},
     {"no-profile", TUNE, VALUE_FLAG, NULL, AT(no_profile),
      "tune the sizes of the pragma, not the recorded ones"},
     {"in-place", APPLY, VALUE_FLAG, NULL, AT(in_place),
@@ -118,9 +147,9 @@ static const option_row rows[] = {
      "measured on this machine: targets of the history without facts get those of this machine"},
     {"calibrate", DOCTOR, VALUE_FLAG, NULL, AT(calibrate),
      "measure clock, vector units and memory first (2 s), and keep the figures"},
-    {"p", SOURCES, VALUE_TEXT, "BUILD_DIR", AT(build_dir),
+    {"p", SOURCES | SCAN, VALUE_TEXT, "BUILD_DIR", AT(build_dir),
      "flags from BUILD_DIR/compile_commands.json"},
-    {"quiet", SOURCES | RECORD, VALUE_FLAG, NULL, AT(quiet),
+    {"quiet", SOURCES | RECORD | SCAN, VALUE_FLAG, NULL, AT(quiet),
      "no progress, remarks and notes but why a loop is not tuned"},
     {"help", ~0u, VALUE_FLAG, NULL, AT(help), "this text"},
 };
@@ -155,6 +184,23 @@ static bool parse_time(const char *text, double *out) {
     return false;
 }
 
+/* 4G, 512M, 1.5GiB */
+static bool parse_bytes(const char *text, double *out) {
+    static const char units[] = "KMGT";
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || !isfinite(value) || value <= 0) {
+        return false;
+    }
+    const char *unit = *end != '\0' ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    for (const char *u = units; unit != NULL && u <= unit; u++) {
+        value *= 1024;
+    }
+    end += unit != NULL;
+    *out = value;
+    return *end == '\0' || strcmp(end, "B") == 0 || strcmp(end, "iB") == 0;
+}
+
 static bool parse_count(const char *text, int64_t min, int64_t max, int64_t *out) {
     char *end;
     errno = 0;
@@ -187,6 +233,9 @@ static ctune_status set_value(ctune_ctx *ctx, const option_row *row, const char 
         break;
     case VALUE_TIME:
         ok = parse_time(text, (double *)(void *)field);
+        break;
+    case VALUE_BYTES:
+        ok = parse_bytes(text, (double *)(void *)field);
         break;
     }
     return ok ? CTUNE_OK

@@ -38,6 +38,19 @@ static void print_time_line(const char *label, double ns, double flops, const ch
     fprintf(file, "%s\n", more);
 }
 
+/* Where the time went, small parts left out. */
+static void print_parts(const ctune_outcome *o, FILE *file) {
+    const char *comma = "";
+    fprintf(file, "  %-9s ", "time");
+    for (int i = 0; i < CTUNE_N_PARTS; i++) {
+        if (o->part_s[i] >= 0.05 && o->part_s[i] >= 0.01 * o->seconds) {
+            fprintf(file, "%s%s %.1f s", comma, ctune_part_word((ctune_part)i), o->part_s[i]);
+            comma = ", ";
+        }
+    }
+    fprintf(file, "%s\n", comma[0] == '\0' ? "less than 0.1 s each" : "");
+}
+
 void ctune_outcome_print(const ctune_outcome *o, const char *lock_path, FILE *file) {
     fprintf(file, "%s:%d: %s%s%s%s\n", o->file, o->line, o->region, o->sizes[0] != '\0' ? " [" : "",
             o->sizes, o->sizes[0] != '\0' ? "]" : "");
@@ -54,9 +67,14 @@ void ctune_outcome_print(const ctune_outcome *o, const char *lock_path, FILE *fi
         }
         fprintf(file, "  %-9s %s\n", "verified", o->verified);
     }
+    if (o->measured[0] != '\0') {
+        fprintf(file, "  %-9s at %s (%s)%s\n", "measured", o->measured, o->scaled_by,
+                o->is_whole ? ", once as asked for: these times" : "; times are extrapolated");
+    }
     fprintf(file, "  %-9s %d (%d failed, %d from the history) in %.0f s", "trials", o->n_trials,
             o->n_failed, o->n_known, o->seconds);
     fprintf(file, "%s\n", strcmp(o->end, "no-gain") == 0 ? ", no gain expected" : "");
+    print_parts(o, file);
     fprintf(file, "  %-9s %s\n", "lock", lock_path);
 }
 
@@ -86,6 +104,17 @@ void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source
     cJSON_AddNumberToObject(root, "failed", o->n_failed);
     cJSON_AddNumberToObject(root, "known", o->n_known);
     cJSON_AddNumberToObject(root, "seconds", o->seconds);
+    if (o->measured[0] != '\0') {
+        cJSON_AddStringToObject(root, "measured", o->measured);
+        cJSON_AddBoolToObject(root, "extrapolated", !o->is_whole);
+    }
+    if (o->budget_s > 0) {
+        cJSON_AddNumberToObject(root, "budget", o->budget_s);
+    }
+    cJSON *parts = cJSON_AddObjectToObject(root, "time");
+    for (int i = 0; i < CTUNE_N_PARTS; i++) {
+        cJSON_AddNumberToObject(parts, ctune_part_word((ctune_part)i), o->part_s[i]);
+    }
     cJSON_AddNumberToObject(root, "model_share", o->model_share);
     if (isfinite(o->model_accuracy)) {
         cJSON_AddNumberToObject(root, "model_accuracy", o->model_accuracy);

@@ -11,6 +11,7 @@ ctune_session ctune_session_make(const ctune_options *options) {
                            .batch = options->batch,
                            .rounds = options->rounds,
                            .time_limit_s = options->time_limit_s,
+                           .memory_bytes = options->memory_bytes,
                            .strategy = options->strategy,
                            .ablate = options->ablate,
                            .is_quiet = options->quiet,

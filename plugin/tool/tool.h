@@ -43,6 +43,7 @@ enum {
                        "$XDG_CACHE_HOME/ctune/machine-CPU-ISA.txt; empty: none")                   \
     X("CTUNE_KEEP", "1: keep the working folder with the candidates' C and objects, and name it")  \
     X("CTUNE_MODEL", "cost model; default share/ctune/models/cpu.model of the installation")       \
+    X("CTUNE_BLAS", "BLAS library for neural models; default the one that is installed")           \
     X("CTUNE_PLUGIN_DIR", "folder of the compiler plugins for `ctune cc` and `ctune flags`")       \
     X("TMPDIR", "where working folders are made; default /tmp")
 
@@ -58,11 +59,13 @@ typedef struct ctune_options {
     bool has_dashes; /* -- was given */
     double budget_s; /* 0 = not given */
     int64_t trials;  /* 0 = not given */
-    int64_t seed, batch, rounds, samples, trees, depth, folds;
-    double time_limit_s;
+    int64_t seed, batch, rounds, samples, trees, depth, folds, epochs, width, items;
+    double time_limit_s, memory_bytes;
     const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
     const char *schedules, *plots, *model, *objective, *without, *ablate, *features, *profile;
     const char *mode, *report;
+    const char *kind, *backbone, *for_target, *from, *on;
+    bool no_position, no_region;
     bool quiet, verbose, json, verify, in_place, any_target, nearest, undo, no_line, no_run, help;
     bool calibrate, here, leave_one_out, predict, no_transfer, record, no_profile;
 } ctune_options;
@@ -88,6 +91,8 @@ int ctune_cmd_cc(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_flags(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_collect(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_model(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_explain(ctune_ctx *ctx, const ctune_options *options);
+int ctune_cmd_scan(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_record(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_report(ctune_ctx *ctx, const ctune_options *options);
 int ctune_cmd_try(ctune_ctx *ctx, const ctune_options *options);
@@ -103,6 +108,10 @@ int ctune_exit_code(ctune_status status);
 int ctune_exit_worse(int a, int b);
 /* "ctune: error: ..." with ctx->error to stderr; returns the exit code. */
 int ctune_report(const ctune_ctx *ctx, ctune_status status);
+
+/* A model of any kind, checked against this ctune's features: named, or as ctune_cost_model_find
+ * does. Owner of *out: caller, out->destroy. model_job.c */
+CTUNE_MUST_USE ctune_status ctune_model_open(ctune_ctx *ctx, const char *given, ctune_model *out);
 
 /* ---- compiler words ------------------------------------------------------------------------- */
 /* From the words after --, or -p's compile_commands.json, or the default. */

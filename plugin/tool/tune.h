@@ -34,6 +34,10 @@ typedef struct ctune_tune {
 CTUNE_MUST_USE ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *tune,
                                               const ctune_tune_nest *nest,
                                               const ctune_outcome *outcome);
+/* Entry to the lock, nothing said: the search goes on. */
+CTUNE_MUST_USE ctune_status ctune_tune_keep(ctune_ctx *ctx, const ctune_tune *tune,
+                                            const ctune_tune_nest *nest,
+                                            const ctune_outcome *outcome);
 /* A nest that failed: said, counted in the exit code. */
 void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *tune, const ctune_tune_nest *nest,
                      ctune_status status);

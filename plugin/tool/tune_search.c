@@ -14,13 +14,17 @@
 
 enum { MAX_OPEN = 32 };
 
+#define EARLY_BUDGET_S 30.0 /* shorter searches are over soon */
+#define EARLY_S 8.0
+
 typedef struct group {
     int n, first; /* nests first .. first + n - 1 */
     ctune_search *search[MAX_OPEN];
     ctune_tasks tasks;
     int nest_of[MAX_OPEN]; /* task -> nest */
     int search_of[MAX_OPEN];
-    double left_s; /* of the group's budget; < 0: no limit */
+    bool has_limit;
+    double left_s; /* of the group's budget */
 } group;
 
 static ctune_status open_nest(ctune_ctx *ctx, ctune_tune *t, int i_nest, ctune_search **out) {
@@ -30,7 +34,8 @@ static ctune_status open_nest(ctune_ctx *ctx, ctune_tune *t, int i_nest, ctune_s
                              file->history, out);
 }
 
-static ctune_status finish(ctune_ctx *ctx, ctune_tune *t, int i_nest, ctune_search *search) {
+static ctune_status finish(ctune_ctx *ctx, ctune_tune *t, int i_nest, ctune_search *search,
+                           bool is_early) {
     const ctune_tune_nest *nest = &t->nests[i_nest];
     const ctune_source *source = &t->files[nest->i_file].source;
     ctune_outcome outcome = {0};
@@ -38,10 +43,12 @@ static ctune_status finish(ctune_ctx *ctx, ctune_tune *t, int i_nest, ctune_sear
     ctune_lock_init(&lock);
     ctune_status status = ctune_lock_read(ctx, source->lock_path, &lock);
     if (status == CTUNE_OK) {
-        status = ctune_search_finish(ctx, search, &lock, &outcome);
+        status = ctune_search_finish(ctx, search, &lock, is_early, &outcome);
     }
-    if (status == CTUNE_OK) {
+    if (status == CTUNE_OK && !is_early) {
         status = ctune_tune_report(ctx, t, nest, &outcome);
+    } else if (status == CTUNE_OK && !outcome.is_original) {
+        status = ctune_tune_keep(ctx, t, nest, &outcome);
     }
     free(outcome.schedule);
     ctune_lock_clear(&lock);
@@ -49,15 +56,28 @@ static ctune_status finish(ctune_ctx *ctx, ctune_tune *t, int i_nest, ctune_sear
 }
 
 /* ---- one nest -------------------------------------------------------------------------------- */
+/* The first gain goes to the lock as soon as it is verified, when the search takes long. */
+static bool is_time_to_keep(const ctune_tune *t, const ctune_search *search, int64_t start_ns) {
+    double budget_s = t->options->budget_s > 0 ? t->options->budget_s
+                      : t->options->trials > 0 ? 1e9
+                                               : CTUNE_DEFAULT_BUDGET_S;
+    double passed_s = (double)(ctune_now_ns() - start_ns) * 1e-9;
+    return budget_s >= EARLY_BUDGET_S && passed_s >= EARLY_S && ctune_search_has_gain(search);
+}
+
 static ctune_status run_one(ctune_ctx *ctx, ctune_tune *t, int i_nest) {
     ctune_search *search = NULL;
     bool is_over = false;
+    int64_t start_ns = ctune_now_ns();
     ctune_status status = open_nest(ctx, t, i_nest, &search);
     while (status == CTUNE_OK && !is_over) {
-        status = ctune_search_step(ctx, search, 1e9, &is_over);
+        status = ctune_search_step(ctx, search, 0, &is_over);
+        if (status == CTUNE_OK && !is_over && is_time_to_keep(t, search, start_ns)) {
+            status = finish(ctx, t, i_nest, search, true);
+        }
     }
     if (status == CTUNE_OK) {
-        status = finish(ctx, t, i_nest, search);
+        status = finish(ctx, t, i_nest, search, false);
     }
     ctune_search_close(search);
     return status;
@@ -90,16 +110,33 @@ static ctune_status open_all(ctune_ctx *ctx, ctune_tune *t, group *g) {
             g->search_of[task] = i;
         }
         ctune_search_rest(s);
-        double spent_s = (double)(ctune_now_ns() - start_ns) * 1e-9;
-        g->left_s -= g->left_s > 0 ? spent_s : 0;
+        g->left_s -= (double)(ctune_now_ns() - start_ns) * 1e-9;
     }
     return status == CTUNE_ENOMEM ? status : CTUNE_OK;
 }
 
+/* What finishing the searches that are open, but for `but`, will take. */
+static double reserve_of(const group *g, const ctune_search *but) {
+    double sum_s = 0;
+    for (int i = 0; i < g->n; i++) {
+        sum_s +=
+            g->search[i] != NULL && g->search[i] != but ? ctune_search_reserve(g->search[i]) : 0;
+    }
+    return sum_s;
+}
+
 static void end_task(ctune_ctx *ctx, ctune_tune *t, group *g, int task, ctune_status status) {
     int i = g->search_of[task];
+    int64_t start_ns = ctune_now_ns();
+    if (g->has_limit) {
+        double left_s = g->left_s - reserve_of(g, g->search[i]);
+        double wanted_s = ctune_search_reserve(g->search[i]);
+        ctune_search_set_limit(g->search[i], left_s < 0          ? 0
+                                             : left_s < wanted_s ? left_s
+                                                                 : wanted_s);
+    }
     if (status == CTUNE_OK) {
-        status = finish(ctx, t, g->nest_of[task], g->search[i]);
+        status = finish(ctx, t, g->nest_of[task], g->search[i], false);
     }
     if (status != CTUNE_OK) {
         ctune_tune_fail(ctx, t, &t->nests[g->nest_of[task]], status);
@@ -107,18 +144,30 @@ static void end_task(ctune_ctx *ctx, ctune_tune *t, group *g, int task, ctune_st
     ctune_tasks_end(&g->tasks, task);
     ctune_search_close(g->search[i]);
     g->search[i] = NULL;
+    g->left_s -= (double)(ctune_now_ns() - start_ns) * 1e-9;
 }
 
-/* Slices in turn until time or searches are used up. */
+/* One slice of the search: less when there is less, next to nothing when there is none. */
+static ctune_status step(ctune_ctx *ctx, group *g, ctune_search *s, double slice_s, bool *is_over) {
+    if (g->has_limit) {
+        double left_s = g->left_s - reserve_of(g, NULL);
+        slice_s = left_s < slice_s ? left_s : slice_s;
+        slice_s = slice_s > 0 ? slice_s : 0;
+        ctune_search_set_limit(s, slice_s + ctune_search_reserve(s));
+    }
+    return ctune_search_step(ctx, s, slice_s, is_over);
+}
+
+/* Slices in turn until time or searches are used up; each nest gets its first one in any case. */
 static void take_turns(ctune_ctx *ctx, ctune_tune *t, group *g, double slice_s) {
     int task;
-    bool has_limit = g->left_s >= 0;
-    while ((task = ctune_tasks_next(&g->tasks)) >= 0 && ctune_signal_get() == 0 &&
-           (!has_limit || g->left_s > 0)) {
+    while (
+        (task = ctune_tasks_next(&g->tasks)) >= 0 && ctune_signal_get() == 0 &&
+        (!g->has_limit || g->left_s > reserve_of(g, NULL) || g->tasks.task[task].n_slices == 0)) {
         ctune_search *s = g->search[g->search_of[task]];
         int64_t start_ns = ctune_now_ns();
         bool is_over;
-        ctune_status status = ctune_search_step(ctx, s, slice_s, &is_over);
+        ctune_status status = step(ctx, g, s, slice_s, &is_over);
         double spent_s = (double)(ctune_now_ns() - start_ns) * 1e-9;
         g->left_s -= spent_s;
         ctune_tasks_update(&g->tasks, task, spent_s, ctune_search_best_ns(s));
@@ -144,7 +193,8 @@ static ctune_status run_group(ctune_ctx *ctx, ctune_tune *t, int first, int n) {
     }
     g->n = n;
     g->first = first;
-    g->left_s = each_s > 0 ? each_s * n : -1;
+    g->has_limit = each_s > 0;
+    g->left_s = each_s * n;
     ctune_tasks_init(&g->tasks);
     ctune_status status = open_all(ctx, t, g);
     if (status == CTUNE_OK) {

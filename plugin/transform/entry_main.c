@@ -13,9 +13,14 @@ static ctune_status predict(ctune_ctx *ctx, void *user, const ctune_source *sour
                             ctune_program *program, ctune_text *schedule) {
     (void)user;
     ctune_forest *forest = NULL;
+    ctune_model model;
     ctune_status status = ctune_cost_model_open(ctx, NULL, &forest);
     if (status == CTUNE_OK || status == CTUNE_EENV) {
-        status = ctune_predict_schedule(ctx, forest, source, program, schedule);
+        if (forest != NULL) {
+            ctune_forest_model(forest, &model);
+        }
+        status =
+            ctune_predict_schedule(ctx, forest != NULL ? &model : NULL, source, program, schedule);
     }
     ctune_forest_destroy(forest);
     return status;

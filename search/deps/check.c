@@ -159,19 +159,11 @@ static isl_basic_map *carry_over(walk *w, isl_basic_map *pairs) {
     return pairs;
 }
 
-static int count_common(const ctune_stmt *a, const ctune_stmt *b) {
-    int n = 0;
-    while (n < a->n_dims && n < b->n_dims && a->dims[n] == b->dims[n]) {
-        n++;
-    }
-    return n;
-}
-
 static void check_stmts(walk *w, const ctune_dep *dep, int src, int dst) {
     const ctune_stmt *stmts = w->tree->stmts;
     for (int p = 0; p < dep->n_pieces && !w->is_violated; p++) {
         w->vec = (ctune_depvec){.src = src, .dst = dst};
-        w->vec.n_common = count_common(&stmts[src], &stmts[dst]);
+        w->vec.n_common = ctune_stmt_common(&stmts[src], &stmts[dst]);
         isl_basic_map *pairs = carry_over(w, isl_basic_map_copy(dep->pieces[p]));
         if (isl_basic_map_is_empty(pairs) == isl_bool_false) {
             visit_signs(w, pairs, 0, false);
@@ -255,12 +247,32 @@ ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps, const ctune
     return status;
 }
 
+/* Distances along lines; out (may be NULL) receives the line of each dim. */
+static ctune_status measure_lines(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree *tree,
+                                  ctune_veclist *list, ctune_depvecs *out) {
+    int8_t *line = CTUNE_NEW_ARRAY(tree->arena, int8_t, tree->n_dims + 1);
+    ctune_arena *scratch = ctune_arena_create(ctx);
+    ctune_status status = CTUNE_OK;
+    if (line == NULL || scratch == NULL || !ctune_tree_lines(deps->region, tree, scratch, line)) {
+        status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for lines");
+    } else if (out != NULL) {
+        ctune_deps_measure_lines(deps, tree, line, list);
+        out->line = line;
+    }
+    ctune_arena_destroy(scratch);
+    return status;
+}
+
 ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree, bool *legal,
                               ctune_depvecs *out) {
     ctune_veclist list = {.wants_distances = true};
     ctune_status status = ctune_deps_walk(ctx, deps, tree, legal, out != NULL ? &list : NULL);
+    if (out != NULL) {
+        *out = (ctune_depvecs){0};
+    }
     if (status == CTUNE_OK && *legal) {
         ctune_deps_measure(deps, &list);
+        status = measure_lines(ctx, deps, tree, &list, out);
     }
     if (status == CTUNE_OK && *legal && out != NULL) {
         ctune_depvec *vec = CTUNE_NEW_ARRAY(tree->arena, ctune_depvec, list.n + 1);
@@ -270,7 +282,8 @@ ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree
         } else if (list.n > 0) {
             memcpy(vec, list.vec, (size_t)list.n * sizeof *vec);
         }
-        *out = (ctune_depvecs){vec != NULL ? list.n : 0, vec};
+        out->n = vec != NULL ? list.n : 0;
+        out->vec = vec;
     }
     ctune_veclist_clear(&list);
     return status;

@@ -9,6 +9,8 @@
  */
 #include "search/deps/deps_private.h"
 
+#include "search/bound/bound.h"
+
 #include <isl/options.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,6 +357,5 @@ void ctune_deps_print(const ctune_deps *deps, ctune_text *out) {
     for (int i = 0; i < deps->n_deps; i++) {
         print_dep(deps, &deps->deps[i], out);
     }
-    isl_ctx_set_max_operations(deps->isl, 0);
-    isl_ctx_reset_error(deps->isl);
+    ctune_bound_end(deps->isl);
 }

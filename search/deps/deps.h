@@ -36,17 +36,25 @@ enum { CTUNE_SIGN_POS = 1, CTUNE_SIGN_ZERO = 2, CTUNE_SIGN_NEG = 4 };
 #define CTUNE_DIST_MIN INT64_MIN
 #define CTUNE_DIST_MAX INT64_MAX
 
+/* A line is a set of dims of different statements that walk the same dimension of the data
+ * (lines.c).
+ */
+enum { CTUNE_MAX_LINES = 6 };
+
 /* One direction vector between two statements of a tree over their common dims, outermost first.
  * Each sign[] is exactly one CTUNE_SIGN_* bit: the sign of (dst - src). All vectors of all
  * non-droppable dependences are listed. The distances of one vector are independent of each other:
  * a box around its differences. */
 typedef struct ctune_depvec {
-    int src, dst;                  /* statements */
-    int n_common;                  /* leading loops shared in the tree */
-    uint8_t sign[CTUNE_MAX_DEPTH]; /* [n_common] */
-    bool has_distance;             /* min and max are known; else the signs alone */
-    int64_t min[CTUNE_MAX_DEPTH];  /* [n_common]: least and greatest (dst - src) over all */
-    int64_t max[CTUNE_MAX_DEPTH];  /* instances and parameter values; CTUNE_DIST_* */
+    int src, dst;                      /* statements */
+    int n_common;                      /* leading loops shared in the tree */
+    uint8_t sign[CTUNE_MAX_DEPTH];     /* [n_common] */
+    bool has_distance;                 /* min and max are known; else the signs alone */
+    int64_t min[CTUNE_MAX_DEPTH];      /* [n_common]: least and greatest (dst - src) over all */
+    int64_t max[CTUNE_MAX_DEPTH];      /* instances and parameter values; CTUNE_DIST_* */
+    bool has_lines;                    /* line_min and line_max are known */
+    int64_t line_min[CTUNE_MAX_LINES]; /* [line]: the same along a line, where the two statements */
+    int64_t line_max[CTUNE_MAX_LINES]; /* do not share its loop; one outside it stands at 0 */
 } ctune_depvec;
 
 /* Least and greatest difference at one common loop, from the sign and, where known, the distances.
@@ -56,6 +64,7 @@ void ctune_depvec_range(const ctune_depvec *vec, int level, int64_t *min, int64_
 typedef struct ctune_depvecs {
     int n;
     const ctune_depvec *vec; /* in the tree's arena; duplicates removed */
+    const int8_t *line;      /* [n_dims of the tree]: its line, -1 = none; NULL: no lines */
 } ctune_depvecs;
 
 /* Is the order of `tree` legal? *legal false with words in ctx->error (first violated dependence).
@@ -63,6 +72,12 @@ typedef struct ctune_depvecs {
  * with words. Fails ENOMEM, EBUG. */
 CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree,
                                              bool *legal, ctune_depvecs *out);
+
+/* The least number of loops around the statement, outermost first, such that while these stand
+ * still and the part of the body that holds the statement runs, nothing writes an element that the
+ * access touches. More than the statement has: not known. */
+int ctune_deps_stable(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree, int stmt,
+                      const ctune_access *access);
 
 /* Part of what a loop adds up: coef * (the form's value, or the number of its tile of `step`
  * values). */
@@ -100,6 +115,24 @@ CTUNE_MUST_USE ctune_status ctune_deps_check_levels(ctune_ctx *ctx, ctune_deps *
 CTUNE_MUST_USE ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps,
                                                     const ctune_tree *tree, int dim,
                                                     const ctune_aff *cond, ctune_tree **out);
+
+/* A loop over the tiles of a sum of loops, outside loop `at`: its value x is the tile's number,
+ * factor * x <= sum < factor * (x + 1). Statements in no loop of the sum count with `at`. */
+typedef struct ctune_block {
+    const char *name; /* not taken */
+    int at;           /* dim */
+    int64_t factor;   /* >= 2 */
+    int n;
+    int dim[CTUNE_MAX_DEPTH];
+    int64_t coef[CTUNE_MAX_DEPTH];
+} ctune_block;
+CTUNE_MUST_USE ctune_status ctune_tree_block(ctune_ctx *ctx, ctune_deps *deps,
+                                             const ctune_tree *tree, const ctune_block *block,
+                                             ctune_tree **out);
+/* Loop `dim` innermost around each of its statements, under a name of its own around the second
+ * and further ones. */
+CTUNE_MUST_USE ctune_status ctune_tree_sink(ctune_ctx *ctx, ctune_deps *deps,
+                                            const ctune_tree *tree, int dim, ctune_tree **out);
 
 /* ---- structural primitives: tree -> new tree (owner: caller). EREFUSED with words when not legal
  * or not applicable. - */

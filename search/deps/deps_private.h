@@ -96,6 +96,13 @@ void ctune_leaf_append(ctune_veclist *list, int vec, const isl_basic_map *pairs,
 /* Distances of all vectors from their leaves, under a budget of their own. */
 void ctune_deps_measure(const ctune_deps *deps, ctune_veclist *list);
 
+/* line[n_dims]: the line of each dim, -1 = none. false: out of memory. */
+bool ctune_tree_lines(const ctune_region *region, const ctune_tree *tree, ctune_arena *scratch,
+                      int8_t *line);
+/* Distances along lines of all vectors, under a budget of their own. */
+void ctune_deps_measure_lines(const ctune_deps *deps, const ctune_tree *tree, const int8_t *line,
+                              ctune_veclist *list);
+
 /* Legality of tree; when legal and list is not NULL, all direction vectors. Errors as
  * ctune_deps_check. */
 CTUNE_MUST_USE ctune_status ctune_deps_walk(ctune_ctx *ctx, const ctune_deps *deps,

@@ -9,6 +9,8 @@
  */
 #include "search/deps/deps_private.h"
 
+#include "search/bound/bound.h"
+
 #include <isl/ilp.h>
 #include <isl/local_space.h>
 #include <isl/val.h>
@@ -61,14 +63,19 @@ void ctune_veclist_clear(ctune_veclist *list) {
     *list = (ctune_veclist){0};
 }
 
-/* Extreme of the difference at a level. false: isl failed. */
-static bool extreme(const ctune_leaf *leaf, int level, bool is_max, int64_t *out) {
+/* Extreme of dimension `to` of the destination minus `from` of the source; -1: 0 stands for it.
+ * false: isl failed. */
+static bool extreme(const ctune_leaf *leaf, int from, int to, bool is_max, int64_t *out) {
     isl_set *pairs = isl_set_from_basic_set(isl_basic_map_wrap(isl_basic_map_copy(leaf->pairs)));
     int n_in = (int)isl_basic_map_dim(leaf->pairs, isl_dim_in);
     isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(pairs));
     isl_aff *difference = isl_aff_zero_on_domain(ls);
-    difference = isl_aff_set_coefficient_si(difference, isl_dim_in, leaf->in[level], -1);
-    difference = isl_aff_set_coefficient_si(difference, isl_dim_in, n_in + leaf->out[level], 1);
+    if (from >= 0) {
+        difference = isl_aff_set_coefficient_si(difference, isl_dim_in, from, -1);
+    }
+    if (to >= 0) {
+        difference = isl_aff_set_coefficient_si(difference, isl_dim_in, n_in + to, 1);
+    }
     isl_val *v = is_max ? isl_set_max_val(pairs, difference) : isl_set_min_val(pairs, difference);
     bool is_known = v != NULL && isl_val_is_nan(v) == isl_bool_false;
     if (is_known) {
@@ -87,13 +94,13 @@ static bool widen(ctune_depvec *vec, const ctune_leaf *leaf) {
     for (int d = 0; d < vec->n_common; d++) {
         int64_t value;
         if (vec->min[d] > sign_min(vec->sign[d])) {
-            if (!extreme(leaf, d, false, &value)) {
+            if (!extreme(leaf, leaf->in[d], leaf->out[d], false, &value)) {
                 return false;
             }
             vec->min[d] = value < vec->min[d] ? value : vec->min[d];
         }
         if (vec->max[d] < sign_max(vec->sign[d])) {
-            if (!extreme(leaf, d, true, &value)) {
+            if (!extreme(leaf, leaf->in[d], leaf->out[d], true, &value)) {
                 return false;
             }
             vec->max[d] = value > vec->max[d] ? value : vec->max[d];
@@ -115,6 +122,72 @@ void ctune_deps_measure(const ctune_deps *deps, ctune_veclist *list) {
     for (int i = 0; i < list->n_leaves; i++) {
         ctune_depvec *vec = &list->vec[list->leaf[i].vec];
         vec->has_distance = vec->has_distance && widen(vec, &list->leaf[i]);
+    }
+    ctune_bound_end(deps->isl);
+}
+
+/* Place of the statement's dim in a line, -1 when it is in none. */
+static int place_in_line(const ctune_stmt *stmt, const int8_t *line, int i_line) {
+    for (int p = 0; p < stmt->n_dims; p++) {
+        if (line[stmt->dims[p]] == i_line) {
+            return p;
+        }
+    }
+    return -1;
+}
+
+static bool widen_line(ctune_depvec *vec, const ctune_leaf *leaf, int i_line, int from, int to) {
+    int64_t value;
+    if (vec->line_min[i_line] != CTUNE_DIST_MIN) {
+        if (!extreme(leaf, from, to, false, &value)) {
+            return false;
+        }
+        vec->line_min[i_line] = value < vec->line_min[i_line] ? value : vec->line_min[i_line];
+    }
+    if (vec->line_max[i_line] != CTUNE_DIST_MAX) {
+        if (!extreme(leaf, from, to, true, &value)) {
+            return false;
+        }
+        vec->line_max[i_line] = value > vec->line_max[i_line] ? value : vec->line_max[i_line];
+    }
+    return true;
+}
+
+static bool widen_lines(const ctune_tree *tree, const int8_t *line, ctune_depvec *vec,
+                        const ctune_leaf *leaf) {
+    const ctune_stmt *src = &tree->stmts[vec->src], *dst = &tree->stmts[vec->dst];
+    for (int i = 0; i < CTUNE_MAX_LINES; i++) {
+        int from = place_in_line(src, line, i), to = place_in_line(dst, line, i);
+        bool is_shared = from >= 0 && from == to && from < vec->n_common;
+        if (is_shared || (from < 0 && to < 0)) {
+            continue; /* known already, or 0 */
+        }
+        if (!widen_line(vec, leaf, i, from < 0 ? -1 : leaf->in[from],
+                        to < 0 ? -1 : leaf->out[to])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void ctune_deps_measure_lines(const ctune_deps *deps, const ctune_tree *tree, const int8_t *line,
+                              ctune_veclist *list) {
+    int n_lines = 0;
+    for (int d = 0; d < tree->n_dims; d++) {
+        n_lines = line[d] >= n_lines ? line[d] + 1 : n_lines;
+    }
+    for (int v = 0; v < list->n; v++) {
+        ctune_depvec *vec = &list->vec[v];
+        vec->has_lines = n_lines > 0 && vec->n_common > 0;
+        for (int i = 0; i < CTUNE_MAX_LINES; i++) {
+            vec->line_min[i] = CTUNE_DIST_MAX;
+            vec->line_max[i] = CTUNE_DIST_MIN;
+        }
+    }
+    ctune_isl_begin(deps->isl, CTUNE_BUDGET_DISTANCE);
+    for (int i = 0; i < list->n_leaves && n_lines > 0; i++) {
+        ctune_depvec *vec = &list->vec[list->leaf[i].vec];
+        vec->has_lines = vec->has_lines && widen_lines(tree, line, vec, &list->leaf[i]);
     }
     isl_ctx_set_max_operations(deps->isl, 0);
     isl_ctx_reset_error(deps->isl);

@@ -23,17 +23,6 @@ static ctune_status begin(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tr
     return CTUNE_OK;
 }
 
-static const ctune_tnode *copy_node(ctune_tree_builder *b, const ctune_tnode *node) {
-    if (node->kind == CTUNE_TNODE_STMT) {
-        return ctune_tree_builder_stmt(b, node->stmt);
-    }
-    ctune_tnodes *kids = CTUNE_NEW(b->arena, ctune_tnodes);
-    for (int k = 0; kids != NULL && k < node->n_kids; k++) {
-        ctune_tnodes_append(kids, copy_node(b, node->kids[k]));
-    }
-    return kids != NULL ? ctune_tree_builder_loop(b, node->dim, kids) : NULL;
-}
-
 /* ---- fuse ------------------------------------------------------------------------------------ */
 
 typedef struct fusion {
@@ -72,7 +61,7 @@ static const ctune_tnode *merge_loops(fusion *f, const ctune_tnode *a, const ctu
     rename_dim(f->b, b, b->dim, a->dim);
     bool is_deeper = depth > 1;
     for (int k = 0; k < a->n_kids - is_deeper; k++) {
-        ctune_tnodes_append(kids, copy_node(f->b, a->kids[k]));
+        ctune_tnodes_append(kids, ctune_tree_builder_copy(f->b, a->kids[k]));
     }
     if (is_deeper) {
         const ctune_tnode *last = a->kids[a->n_kids - 1], *first = b->kids[0];
@@ -83,7 +72,7 @@ static const ctune_tnode *merge_loops(fusion *f, const ctune_tnode *a, const ctu
         ctune_tnodes_append(kids, merge_loops(f, last, first, depth - 1));
     }
     for (int k = is_deeper; k < b->n_kids; k++) {
-        ctune_tnodes_append(kids, copy_node(f->b, b->kids[k]));
+        ctune_tnodes_append(kids, ctune_tree_builder_copy(f->b, b->kids[k]));
     }
     return ctune_tree_builder_loop(f->b, a->dim, kids);
 }
@@ -111,7 +100,7 @@ static void fuse_below(fusion *f, const ctune_tnode *node, ctune_tnodes *out) {
                 ctune_tnodes_append(out, ctune_tree_builder_loop(f->b, kid->dim, kids));
             }
         } else if (k0 == k1 || k != k1) {
-            ctune_tnodes_append(out, copy_node(f->b, kid));
+            ctune_tnodes_append(out, ctune_tree_builder_copy(f->b, kid));
         }
     }
 }
@@ -188,7 +177,7 @@ static const ctune_tnode *reorder_chain(permutation *p, const ctune_tnode *top) 
     }
     ctune_tnodes *kids = CTUNE_NEW(p->b->arena, ctune_tnodes);
     for (int k = 0; kids != NULL && k < inner->n_kids; k++) {
-        ctune_tnodes_append(kids, copy_node(p->b, inner->kids[k]));
+        ctune_tnodes_append(kids, ctune_tree_builder_copy(p->b, inner->kids[k]));
     }
     const ctune_tnode *node = NULL;
     for (int i = p->n - 1; kids != NULL && i >= 0; i--) {

@@ -4,6 +4,14 @@
  */
 #include "search/deps/tree.h"
 
+int ctune_stmt_common(const ctune_stmt *a, const ctune_stmt *b) {
+    int n = 0;
+    while (n < a->n_dims && n < b->n_dims && a->dims[n] == b->dims[n]) {
+        n++;
+    }
+    return n;
+}
+
 const ctune_aff *ctune_stmt_axis(const ctune_region *region, const ctune_stmt *stmt, int axis) {
     const ctune_stage *stage = &region->stages[stmt->stage];
     for (int d = 0; d < stage->n_axes; d++) {
@@ -12,6 +20,13 @@ const ctune_aff *ctune_stmt_axis(const ctune_region *region, const ctune_stmt *s
         }
     }
     return NULL;
+}
+
+int ctune_stmt_dim(const ctune_stmt *stmt, int d) {
+    const ctune_aff *iter = stmt->iter[d];
+    bool is_dim = iter != NULL && iter->n_terms == 1 && iter->c0 == 0 &&
+                  iter->terms[0].kind == CTUNE_TERM_AXIS && iter->terms[0].coef == 1;
+    return is_dim ? iter->terms[0].id : -1;
 }
 
 const ctune_aff *ctune_stmt_over_dims(ctune_arena *arena, const ctune_region *region,
@@ -62,4 +77,13 @@ bool ctune_stmt_axes_move(const ctune_region *region, const ctune_stmt *stmt, ui
         }
     }
     return false;
+}
+
+bool ctune_stmt_is_block(const ctune_region *region, const ctune_stmt *stmt, int dim) {
+    bool is_scaled = false;
+    for (int c = 0; c < stmt->n_cons; c++) {
+        int64_t coef = ctune_aff_coef(stmt->cons[c], CTUNE_TERM_AXIS, dim);
+        is_scaled = is_scaled || coef > 1 || coef < -1;
+    }
+    return is_scaled && !ctune_stmt_axes_move(region, stmt, ~0u, dim);
 }

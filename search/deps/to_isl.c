@@ -2,9 +2,12 @@
  * Affine forms, domains and accesses as isl objects; isl's errors as ours.
  *
  * In: a region or a tree. Out: basic sets and maps in the spaces of deps_private.h. Divs become
- * isl's integer divisions, so nothing is approximated.
+ * isl's integer divisions, so nothing is approximated but loads: an index with one may be anything,
+ * and a condition with one always holds. Both only add dependences.
  */
 #include "search/deps/deps_private.h"
+
+#include "search/bound/bound.h"
 
 #include <isl/constraint.h>
 #include <isl/local_space.h>
@@ -16,19 +19,17 @@
  * --------------------------------------------------------------------------------------- */
 
 void ctune_isl_begin(isl_ctx *isl, unsigned long budget) {
-    isl_ctx_reset_error(isl);
-    isl_ctx_reset_operations(isl);
-    isl_ctx_set_max_operations(isl, budget);
+    ctune_bound_begin(isl, budget);
 }
 
 ctune_status ctune_isl_end(ctune_ctx *ctx, isl_ctx *isl, const char *what) {
     enum isl_error error = isl_ctx_last_error(isl);
-    isl_ctx_set_max_operations(isl, 0);
-    isl_ctx_reset_error(isl);
+    ctune_bound_end(isl);
     switch (error) {
     case isl_error_none:
         return CTUNE_OK;
     case isl_error_quota:
+    case isl_error_abort:
         return ctune_fail(ctx, CTUNE_EREFUSED, "%s: too complex: isl's operation budget is spent",
                           what);
     case isl_error_alloc:
@@ -147,6 +148,9 @@ static isl_aff *convert(const view *v, const ctune_aff *aff) {
 static isl_basic_set *restrict_to(const view *v, isl_basic_set *set, int n,
                                   const ctune_aff *const *cons) {
     for (int c = 0; c < n; c++) {
+        if (ctune_aff_has_load(v->region, cons[c])) {
+            continue; /* more points than there are: a superset of the dependences */
+        }
         isl_aff *zero = isl_aff_zero_on_domain_space(isl_space_copy(v->space));
         isl_basic_set *half = isl_aff_ge_basic_set(convert(v, cons[c]), zero);
         set = isl_basic_set_intersect(set, half);
@@ -166,7 +170,9 @@ static isl_multi_aff *map_of(const view *v, isl_space *range, int n, const ctune
     isl_space *space = isl_space_map_from_domain_and_range(isl_space_copy(v->space), range);
     isl_multi_aff *map = isl_multi_aff_zero(space);
     for (int i = 0; i < n; i++) {
-        map = isl_multi_aff_set_aff(map, i, convert(v, affs[i]));
+        if (!ctune_aff_has_load(v->region, affs[i])) {
+            map = isl_multi_aff_set_aff(map, i, convert(v, affs[i]));
+        }
     }
     return map;
 }
@@ -206,7 +212,14 @@ isl_basic_map *ctune_isl_access(const ctune_deps *deps, int stage, const ctune_a
     isl_space *range = space_tuple(deps, 'T', access->tensor, access->n_idx);
     isl_multi_aff *map = map_of(&v, range, access->n_idx, access->idx);
     isl_space_free(v.space);
-    return isl_basic_map_from_multi_aff(map);
+    isl_basic_map *touched = isl_basic_map_from_multi_aff(map);
+    for (int i = 0; i < access->n_idx; i++) {
+        if (ctune_aff_has_load(deps->region, access->idx[i])) { /* any element */
+            touched = isl_basic_map_drop_constraints_involving_dims(touched, isl_dim_out,
+                                                                    (unsigned)i, 1);
+        }
+    }
+    return touched;
 }
 
 isl_basic_map *ctune_isl_compare(isl_basic_map *pairs, int in, int out, int sign) {

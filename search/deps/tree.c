@@ -125,6 +125,15 @@ static void dump_term_name(const dump *d, const ctune_term *term) {
     } else {
         const ctune_div *div = &d->region->divs[term->id];
         dump inner = {d->region, NULL, d->out};
+        if (div->load != NULL) {
+            ctune_text_append(d->out, d->region->tensors[div->load->tensor].name);
+            for (int k = 0; k < div->load->n_idx; k++) {
+                ctune_text_append(d->out, "[");
+                dump_aff(&inner, div->load->idx[k]);
+                ctune_text_append(d->out, "]");
+            }
+            return;
+        }
         ctune_text_append(d->out, "floor((");
         dump_aff(&inner, div->num);
         ctune_text_printf(d->out, ")/%lld)", (long long)div->den);

@@ -68,9 +68,13 @@ void ctune_tree_print(const ctune_region *region, const ctune_tree *tree, ctune_
 const char *ctune_stmt_name(const ctune_region *region, const ctune_tree *tree, int stmt);
 int ctune_stmt_find(const ctune_region *region, const ctune_tree *tree,
                     const char *name); /* or -1 */
+/* Number of leading loops that both statements stand in. */
+int ctune_stmt_common(const ctune_stmt *a, const ctune_stmt *b);
 /* ---- a stage's axes in terms of the dims around a statement (stmt.c) ---- */
 /* Value of a region's axis; NULL: not one of the statement's stage. */
 const ctune_aff *ctune_stmt_axis(const ctune_region *region, const ctune_stmt *stmt, int axis);
+/* The dim that is the stage's d-th axis itself; -1: none is. */
+int ctune_stmt_dim(const ctune_stmt *stmt, int d);
 /* A form over the axes, over dims; divs stay, see ctune_stmt. NULL: an axis of another stage, or no
  * memory. */
 const ctune_aff *ctune_stmt_over_dims(ctune_arena *arena, const ctune_region *region,
@@ -84,6 +88,10 @@ bool ctune_stmt_moves(const ctune_region *region, const ctune_stmt *stmt, const 
 /* The same for axes given as bits: d is the stage's d-th. */
 bool ctune_stmt_axes_move(const ctune_region *region, const ctune_stmt *stmt, uint32_t axes,
                           int dim);
+
+/* Is the dim the number of a block (ctune_tree_block)? No axis needs it, and it is no dim that is
+ * pinned. */
+bool ctune_stmt_is_block(const ctune_region *region, const ctune_stmt *stmt, int dim);
 
 /* Same loops, dims, maps? (used to drop duplicate structures) */
 bool ctune_tree_is_equal(const ctune_tree *a, const ctune_tree *b);

@@ -171,6 +171,17 @@ const ctune_tnode *ctune_tree_builder_stmt(ctune_tree_builder *b, int stmt) {
     return node;
 }
 
+const ctune_tnode *ctune_tree_builder_copy(ctune_tree_builder *b, const ctune_tnode *node) {
+    if (node->kind == CTUNE_TNODE_STMT) {
+        return ctune_tree_builder_stmt(b, node->stmt);
+    }
+    ctune_tnodes *kids = CTUNE_NEW(b->arena, ctune_tnodes);
+    for (int k = 0; kids != NULL && k < node->n_kids; k++) {
+        ctune_tnodes_append(kids, ctune_tree_builder_copy(b, node->kids[k]));
+    }
+    return kids != NULL ? ctune_tree_builder_loop(b, node->dim, kids) : NULL;
+}
+
 void ctune_tnodes_append(ctune_tnodes *list, const ctune_tnode *node) {
     if (node != NULL && list->n < CTUNE_MAX_NODES) {
         list->node[list->n++] = node;

@@ -53,6 +53,8 @@ int ctune_tree_builder_dim(ctune_tree_builder *b, const char *name);
 const ctune_tnode *ctune_tree_builder_loop(ctune_tree_builder *b, int dim,
                                            const ctune_tnodes *kids);
 const ctune_tnode *ctune_tree_builder_stmt(ctune_tree_builder *b, int stmt);
+/* A node of another tree with all below it. */
+const ctune_tnode *ctune_tree_builder_copy(ctune_tree_builder *b, const ctune_tnode *node);
 /* Append; NULL nodes are dropped (the arena remembers the failure). */
 void ctune_tnodes_append(ctune_tnodes *list, const ctune_tnode *node);
 

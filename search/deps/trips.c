@@ -77,12 +77,36 @@ static void add_dim(const reader *rd, int dim, double coef, row *r) {
 
 /* A div lies in [(num - den + 1)/den, num/den]: the end that relaxes the constraint. Its num stands
  * over axes. */
+static void add_over_axes(const reader *rd, const ctune_aff *num, double scale, row *r);
+
+/* An element counts as what its model has in the mean. */
+static void add_load(const reader *rd, const ctune_access *load, double coef, row *r) {
+    ctune_load_model model = ctune_load_model_get(rd->region, load->tensor, rd->params);
+    const ctune_tensor *t = &rd->region->tensors[load->tensor];
+    double scale = coef * (double)model.slope;
+    r->k += coef * ((double)model.lo + (double)(model.width - 1) / 2);
+    for (int d = load->n_idx - 1; d >= 0 && scale != 0; d--) {
+        r->k += scale * (double)load->idx[d]->c0;
+        add_over_axes(rd, load->idx[d], scale, r);
+        scale *= d > 0 ? (double)ctune_aff_eval(rd->region, t->extent[d], NULL, rd->params) : 1;
+    }
+}
+
 static void add_div(const reader *rd, int id, double coef, row *r) {
     const ctune_div *div = &rd->region->divs[id];
+    if (div->load != NULL) {
+        add_load(rd, div->load, coef, r);
+        return;
+    }
     double scale = coef / (double)div->den;
     r->k += scale * ((double)div->num->c0 - (coef < 0 ? (double)(div->den - 1) : 0));
-    for (int t = 0; t < div->num->n_terms; t++) {
-        const ctune_term *term = &div->num->terms[t];
+    add_over_axes(rd, div->num, scale, r);
+}
+
+/* The terms of a form over the stage's axes. */
+static void add_over_axes(const reader *rd, const ctune_aff *num, double scale, row *r) {
+    for (int t = 0; t < num->n_terms; t++) {
+        const ctune_term *term = &num->terms[t];
         ctune_aff single = {0, 1, &(ctune_term){term->kind, term->id, 1}};
         const ctune_aff *over_dims = term->kind == CTUNE_TERM_AXIS
                                          ? ctune_stmt_axis(rd->region, rd->stmt, term->id)

@@ -12,6 +12,7 @@
 #include "runtime/program.h"
 #include "runtime/rng.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -228,6 +229,19 @@ static ctune_status read_flags(ctune_ctx *ctx, const ctune_run_compiler *compile
     return status;
 }
 
+/* Has this machine's C library vectors of math functions, the younger ones (glibc 2.35) too? */
+static bool has_vector_math(const char *macros) {
+    if (macro_find(macros, "__x86_64__") == NULL || macro_find(macros, "__gnu_linux__") == NULL) {
+        return false;
+    }
+    void *library = dlopen("libmvec.so.1", RTLD_LAZY | RTLD_LOCAL);
+    bool has_it = library != NULL && dlsym(library, "_ZGVbN4v_tanhf") != NULL;
+    if (library != NULL) {
+        dlclose(library);
+    }
+    return has_it;
+}
+
 ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compiler,
                                const char *macros, ctune_target *out) {
     const int n_flags = compiler->n_flags;
@@ -253,6 +267,7 @@ ctune_status ctune_target_make(ctune_ctx *ctx, const ctune_run_compiler *compile
     if (out->contract != CTUNE_CONTRACT_OFF) {
         out->contract = ctune_target_contract(out->compiler, n_flags, compiler->flags);
     }
+    out->vector_math = has_vector_math(macros);
     out->n_threads = out->openmp ? count_threads() : 1;
     ctune_target_complete(out);
     return CTUNE_OK;

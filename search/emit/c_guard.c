@@ -8,8 +8,6 @@
 #include "search/emit/emit_private.h"
 #include "search/lower/bounds.h"
 
-#include <string.h>
-
 static void join(ctune_emitter *e) {
     ctune_text_append(e->out, e->out->len > 0 ? " &&\n        " : "");
 }
@@ -129,23 +127,6 @@ static bool print_storage(ctune_emitter *e, int tensor) {
     return true;
 }
 
-static bool may_overlap(const ctune_region *region, int a, int b) {
-    const ctune_tensor *x = &region->tensors[a], *y = &region->tensors[b];
-    if (x->is_temp || y->is_temp) {
-        return false;
-    }
-    if ((!x->is_written && !y->is_written) || x->is_restrict || y->is_restrict) {
-        return false;
-    }
-    if (!(x->is_pointer && y->is_pointer)) {
-        /* a variable that nothing can point to is no is_pointer; a named array may be what the
-         * other points into */
-        const ctune_tensor *named = x->is_pointer ? y : x;
-        return x->is_pointer != y->is_pointer && !named->is_scalar_var;
-    }
-    return strcmp(x->base, y->base) != 0; /* members of one array of structs never overlap */
-}
-
 static bool print_disjoint(ctune_emitter *e, int a, int b) {
     join(e);
     ctune_text_append(e->out, "ctune_disjoint(");
@@ -181,7 +162,7 @@ void emit_guard(ctune_emitter *e, const ctune_form *form) {
     }
     for (int a = 0; a < region->n_tensors && !region->noalias && !e->is_standalone; a++) {
         for (int b = a + 1; b < region->n_tensors; b++) {
-            if (may_overlap(region, a, b) && !print_disjoint(e, a, b)) {
+            if (ctune_tensors_may_overlap(region, a, b) && !print_disjoint(e, a, b)) {
                 ctune_text_clear(e->out);
                 ctune_text_append(e->out, "0 /* the range of an access is not known */");
                 return;

@@ -13,6 +13,10 @@
 
 static void print_atom(ctune_emitter *e, const ctune_atom *atom) {
     switch (atom->kind) {
+    case CTUNE_ATOM_LOAD:
+        ctune_text_append(e->out, "(long)");
+        emit_place(e, atom->place);
+        return;
     case CTUNE_ATOM_FLOOR:
         ctune_text_append(e->out, "ctune_floordiv(");
         emit_index(e, atom->a, CTUNE_LEVEL_ANY);

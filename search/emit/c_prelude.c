@@ -187,7 +187,7 @@ static const char stream[] =
     "#define CTUNE_STREAM_END (void)0\n"
     "#endif\n"
     "#define CTUNE_STREAM(type, p, v) \\\n"
-    "    do { const type ctune_x = (v); ctune_stream(p, &ctune_x, sizeof ctune_x); } while (0)\n";
+    "    do { const type ctune_x = v; ctune_stream(p, &ctune_x, sizeof ctune_x); } while (0)\n";
 
 /* The memory of an array of one vector is that of its lanes. */
 static const char fma_any[] =
@@ -289,6 +289,7 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
     ctune_text_append(out, threads);
     ctune_text_append(out, stream);
     print_vectors(options, out);
+    emit_math_prelude(options, out);
     if (!options->is_source) {
         ctune_text_append(out, "typedef struct ctune_args {\n"
                                "    const long *params;\n"

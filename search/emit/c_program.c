@@ -150,6 +150,7 @@ static void print_tuned(ctune_emitter *e, ctune_text *block) {
     for (int i = 0; i < e->n_vectors; i++) {
         emit_vector_typedef(block, e->vector[i].type, e->vector[i].lanes);
     }
+    emit_function_decls(e, block);
     ctune_text_append(block, ctune_text_get(&body));
     if (e->n_streams > 0) {
         ctune_text_line(block, "CTUNE_STREAM_END;");

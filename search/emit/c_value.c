@@ -278,12 +278,9 @@ static void print_list(ctune_emitter *e, const ctune_value *v, emit_level level)
     }
 }
 
-/* A candidate includes no header. */
 static void print_call(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    ctune_text_printf(e->out, "%s%s(", e->is_standalone ? "__builtin_" : "", v->text);
-    print_list(e, v, CTUNE_LEVEL_ANY);
-    text(e, ")");
+    emit_call(e, v);
 }
 
 /* The vectors' are macros: a comma between braces must not stand in their arguments. */
@@ -380,10 +377,12 @@ static emit_level level_of(const ctune_value *v) {
         v->lanes > 1 && (v->op == CTUNE_V_SELECT || v->op == CTUNE_V_MIN || v->op == CTUNE_V_MAX);
     bool is_mask = v->lanes > 1 && v->op >= CTUNE_V_LT && v->op <= CTUNE_V_NE;
     bool is_vector_load = v->lanes > 1 && v->op == CTUNE_V_LOAD;
+    bool is_fabs = v->lanes > 1 && v->op == CTUNE_V_CALL; /* may be a cast */
     bool is_half_fma = v->op == CTUNE_V_FMA && v->type == CTUNE_F16;
-    return v->op == CTUNE_V_CONST                                               ? const_level(v)
-           : is_blend || is_mask || is_vector_load || is_half_fma || is_cast(v) ? CTUNE_LEVEL_UNARY
-                                                                                : rows[v->op].level;
+    return v->op == CTUNE_V_CONST ? const_level(v)
+           : is_blend || is_mask || is_vector_load || is_half_fma || is_fabs || is_cast(v)
+               ? CTUNE_LEVEL_UNARY
+               : rows[v->op].level;
 }
 
 /* ---- rounded products ------------------------------------------------------------------------ */

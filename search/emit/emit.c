@@ -86,8 +86,10 @@ ctune_status ctune_emit_original(ctune_ctx *ctx, const ctune_region *region,
     if (nest == NULL) {
         status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     } else {
+        ctune_emit_options own = *options;
+        own.is_original = true;
         ctune_nest_init(nest, region, &form);
-        status = ctune_emit_candidate(ctx, nest, options, name, out);
+        status = ctune_emit_candidate(ctx, nest, &own, name, out);
     }
     ctune_arena_destroy(arena);
     ctune_tree_destroy(tree);

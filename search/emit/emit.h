@@ -26,6 +26,7 @@ typedef struct ctune_emit_options {
                                    schedule does */
     bool is_source;             /* prelude of a rewritten source: without ctune_args, which only
                                    candidates need */
+    bool is_original;           /* calls stay as the source has them, errno and all */
     const int64_t *sizes;       /* a candidate that is only timed at these values of the parameters
                                    [n_params] and declines others; NULL: for all */
 } ctune_emit_options;

@@ -21,6 +21,12 @@ typedef struct ctune_emit_vector {
     int lanes;
 } ctune_emit_vector;
 
+/* A function that the text declares. */
+typedef struct ctune_emit_function {
+    const char *name, *type; /* type: of the result and of each argument */
+    int n_args;
+} ctune_emit_function;
+
 typedef struct ctune_emitter {
     ctune_ctx *ctx;
     ctune_arena *arena; /* scratch */
@@ -51,6 +57,8 @@ typedef struct ctune_emitter {
     int n_vectors, cap_vectors;
     ctune_emit_vector *vector; /* types without a typedef in the prelude */
     bool is_wide;              /* a 64-byte vector is used */
+    int n_functions;
+    ctune_emit_function function[32]; /* vectors of math functions */
 } ctune_emitter;
 
 /* ---- names.c */
@@ -85,6 +93,12 @@ bool emit_prelude_has(const ctune_emit_options *options, ctune_type type, int la
 void emit_value(ctune_emitter *e, const ctune_value *value, emit_level level);
 /* As a condition: no arithmetic that a compiler would warn of. */
 void emit_test(ctune_emitter *e, const ctune_value *value, emit_level level);
+
+/* ---- c_math.c */
+void emit_call(ctune_emitter *e, const ctune_value *value);
+/* Declarations of the functions that were printed. */
+void emit_function_decls(const ctune_emitter *e, ctune_text *out);
+void emit_math_prelude(const ctune_emit_options *options, ctune_text *out);
 
 /* ---- c_node.c */
 void emit_kids(ctune_emitter *e, const ctune_lnode *first);

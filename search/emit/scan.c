@@ -61,6 +61,8 @@ static void mark(scan *s, bool *flag) {
     *flag = true;
 }
 
+static void use_place(scan *s, const ctune_place *place);
+
 static void use_aff(scan *s, const ctune_aff *aff) {
     for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
         const ctune_term *term = &aff->terms[t];
@@ -70,6 +72,9 @@ static void use_aff(scan *s, const ctune_aff *aff) {
             s->is_atom_seen[term->id] = true;
             use_aff(s, s->l->atom[term->id].a);
             use_aff(s, s->l->atom[term->id].b);
+            if (s->l->atom[term->id].place != NULL) {
+                use_place(s, s->l->atom[term->id].place);
+            }
         }
     }
 }

@@ -130,6 +130,9 @@ static int fitting_time(const ctune_engine *s, int n) {
     for (int i = 0; i < s->n_in_flight; i++) {
         in_flight += s->flight[i].n;
     }
+    if (s->n_collected == 0 && in_flight == 0 && left_s < 4e-9 * s->original_ns) {
+        return n < 2 ? n : 2; /* the thinnest search: what would be tried first, against nothing */
+    }
     if (left_s <= 0) {
         return 0;
     }
@@ -285,6 +288,18 @@ static ctune_status propose(ctune_engine *s) {
     return s->measurer.submit(e->ctx, s->measurer.user, b->trial, n);
 }
 
+/* What the measurer had no time for says nothing. */
+static void drop_skipped(batch *b) {
+    int n = 0;
+    for (int i = 0; i < b->n; i++) {
+        if (b->trial[i].result.outcome != CTUNE_RUN_SKIPPED) {
+            b->trial[n] = b->trial[i];
+            b->proposal[n++] = b->proposal[i];
+        }
+    }
+    b->n = n;
+}
+
 static ctune_status collect(ctune_engine *s) {
     engine *e = &s->e;
     batch *b = &s->flight[0];
@@ -293,6 +308,7 @@ static ctune_status collect(ctune_engine *s) {
     if (status != CTUNE_OK) {
         return status;
     }
+    drop_skipped(b);
     for (int i = 0; i < b->n && status == CTUNE_OK; i++) {
         times[i] = trial_time(s, &b->trial[i].result);
         if (!engine_add_sample(e, &b->trial[i], b->proposal[i].estimate, times[i])) {

@@ -51,8 +51,9 @@ typedef struct ctune_measurer {
     ctune_status (*collect)(ctune_ctx *ctx, void *user, double best_ns, ctune_trial *trials, int n);
 } ctune_measurer;
 
-/* Writes model->n_features numbers for a nest. */
-typedef void (*ctune_features_fn)(void *user, const ctune_nest *nest, float *row);
+/* Writes model->n_features numbers for a point of the space and its nest. */
+typedef void (*ctune_features_fn)(void *user, const ctune_point *point, const ctune_nest *nest,
+                                  float *row);
 
 typedef struct ctune_engine_options {
     ctune_strategy strategy;

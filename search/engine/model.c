@@ -67,7 +67,8 @@ static ctune_status rows_append(engine *e) {
             row[f] = 0;
         }
         if (ctune_space_nest(e->space, &e->samples[l->n_sample_rows].point, &nest)) {
-            e->options.features(e->options.features_user, &nest, row);
+            e->options.features(e->options.features_user, &e->samples[l->n_sample_rows].point,
+                                &nest, row);
         }
     }
     return CTUNE_OK;

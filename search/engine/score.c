@@ -54,7 +54,7 @@ static ctune_status judge_chunk(engine *e, proposal *list, const int *id, int n)
             row[f] = 0;
         }
         if (ctune_space_nest(e->space, &list[id[k]].point, &nest)) {
-            e->options.features(e->options.features_user, &nest, row);
+            e->options.features(e->options.features_user, &list[id[k]].point, &nest, row);
         }
     }
     ctune_status status = model_predict(e, e->lead.rows, n, scores);

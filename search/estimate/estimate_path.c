@@ -115,6 +115,9 @@ static void add_axis(const est_path *path, int a, double factor, double *coef) {
     }
 }
 
+/* Elements between what two neighbouring loads lead to: another cache line each time. */
+enum { LOAD_STRIDE = 64 };
+
 /* Adds factor * aff, an affine form over the stage's axes, in terms of the statement's dims. */
 static void add_axes(const est_path *path, const ctune_aff *aff, double factor, int depth,
                      double *coef) {
@@ -122,6 +125,13 @@ static void add_axes(const est_path *path, const ctune_aff *aff, double factor, 
         const ctune_term *term = &aff->terms[t];
         if (term->kind == CTUNE_TERM_DIV && depth < 8) {
             const ctune_div *div = &path->nest->region->divs[term->id];
+            for (int k = 0; div->load != NULL && k < div->load->n_idx; k++) {
+                add_axes(path, div->load->idx[k], factor * (double)term->coef * LOAD_STRIDE,
+                         depth + 1, coef);
+            }
+            if (div->load != NULL) {
+                continue;
+            }
             add_axes(path, div->num, factor * (double)term->coef / (double)div->den, depth + 1,
                      coef);
         }

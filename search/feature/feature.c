@@ -2,6 +2,7 @@
  * Rows of features: the groups one after the other. The analysis of the estimate is made once and
  * looked at by all of them.
  */
+#include "search/feature/encoding_private.h"
 #include "search/feature/feature_private.h"
 
 static const char *const group_names[] = {
@@ -82,4 +83,34 @@ void ctune_feature_get(const ctune_nest *nest, const ctune_target *target, unsig
         }
     }
     make_finite(row, n);
+}
+
+/* ---- one row a statement --------------------------------------------------------------------- */
+int enc_stores_fill(const ctune_nest *nest, const ctune_target *target, unsigned groups,
+                    int n_items, float *items) {
+    est_analysis analysis;
+    feat_state state;
+    bool is_taken[CTUNE_MAX_STMTS] = {false};
+    int width = ctune_feature_count(groups), n = 0;
+    est_analyse(&analysis, nest, target, &target->rates);
+    if (!feat_state_init(&state, &analysis, nest, target)) {
+        return 0;
+    }
+    for (; n < n_items && n < analysis.n_paths; n++) {
+        int next = -1, at = 0;
+        for (int p = 0; p < analysis.n_paths; p++) {
+            if (!is_taken[p] && (next < 0 || state.cost[p] > state.cost[next])) {
+                next = p;
+            }
+        }
+        is_taken[next] = true;
+        feat_state_focus(&state, next);
+        for (int g = 0; g < CTUNE_N_FEATURE_GROUPS; g++) {
+            if (groups >> g & 1) {
+                group_get(g)->fill(&state, items + (size_t)n * (size_t)width + at);
+                at += group_get(g)->n;
+            }
+        }
+    }
+    return n;
 }

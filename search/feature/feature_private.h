@@ -96,6 +96,8 @@ static inline double feat_share(double part, double whole) {
 /* state.c */
 bool feat_state_init(feat_state *state, const est_analysis *analysis, const ctune_nest *nest,
                      const ctune_target *target); /* false: no statement to look at */
+/* Looks at another statement as if it were the hottest. */
+void feat_state_focus(feat_state *state, int path);
 /* Bytes that one iteration of the loops outside level touches; level of the hottest path. */
 double feat_footprint(const feat_state *state, int level);
 /* Executions of the body of the hottest statement. */

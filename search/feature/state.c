@@ -119,9 +119,6 @@ static void find_hottest(feat_state *s) {
         s->cost[p] = est_max(s->cost[p], a->kernel[p].total_cycles + a->copy_cycles[p]);
         s->hot = s->cost[p] > s->cost[s->hot] ? p : s->hot;
     }
-    s->path = &a->path[s->hot];
-    s->kernel = &a->kernel[s->hot];
-    s->space = s->kernel->target->mask;
 }
 
 static void find_levels(feat_state *s) {
@@ -200,6 +197,15 @@ static void find_buffers(feat_state *s) {
     }
 }
 
+void feat_state_focus(feat_state *s, int path) {
+    s->hot = path;
+    s->path = &s->a->path[path];
+    s->kernel = &s->a->kernel[path];
+    s->space = s->kernel->target->mask;
+    find_levels(s);
+    find_buffers(s);
+}
+
 bool feat_state_init(feat_state *s, const est_analysis *a, const ctune_nest *nest,
                      const ctune_target *target) {
     s->nest = nest;
@@ -212,7 +218,6 @@ bool feat_state_init(feat_state *s, const est_analysis *a, const ctune_nest *nes
         feat_ops_count(a->path[p].stage, &s->ops[p]);
     }
     find_hottest(s);
-    find_levels(s);
-    find_buffers(s);
+    feat_state_focus(s, s->hot);
     return true;
 }

@@ -142,8 +142,9 @@ static int target_find(const ctune_learner *l, int name) {
     return i;
 }
 
-/* Its facts from the history being read, or, while none has any, from the words of its key. */
-static ctune_status target_add(ctune_learner *l, int name, const char *key) {
+/* Remembered under its name; facts that are known stay. */
+static ctune_status target_add(ctune_learner *l, int name, const ctune_target *facts,
+                               bool is_known) {
     int i = target_find(l, name);
     if (i < l->n_targets && l->targets[i].is_known) {
         return CTUNE_OK;
@@ -159,8 +160,28 @@ static ctune_status target_add(ctune_learner *l, int name, const char *key) {
     }
     l->n_targets += i == l->n_targets;
     l->targets[i].name = name;
-    return ctune_history_facts_get(l->ctx, l->history, key, &l->targets[i].facts,
-                                   &l->targets[i].is_known);
+    l->targets[i].facts = *facts;
+    l->targets[i].is_known = is_known;
+    return CTUNE_OK;
+}
+
+/*
+ * The target of a key in the history being read, by its facts there, or, without any, by the words
+ * of the key. Flags for a common CPU (-march=x86-64-v3) give one key on every machine: the machine
+ * is part of the name here, or two of them would be one task.
+ */
+static ctune_status target_of(ctune_learner *l, const char *key, int *name) {
+    ctune_target facts;
+    bool is_known;
+    char full[512];
+    ctune_status status = ctune_history_facts_get(l->ctx, l->history, key, &facts, &is_known);
+    if (status == CTUNE_OK) {
+        ctune_target_machine_key(&facts, key, full, sizeof full);
+        *name = strings_add(l->arena, &l->names, is_known ? full : key);
+        status = *name >= 0 ? target_add(l, *name, &facts, is_known)
+                            : ctune_fail(l->ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    return status;
 }
 
 static bool take_record(void *user, const ctune_record *record) {
@@ -193,10 +214,11 @@ ctune_status ctune_learner_add(ctune_ctx *ctx, ctune_learner *learner, ctune_his
     size_t first = learner->n;
     ctune_status status = ctune_history_visit(ctx, history, 0, NULL, take_record, learner);
     status = learner->status != CTUNE_OK ? learner->status : status;
-    for (size_t i = first; i < learner->n && status == CTUNE_OK; i++) {
-        int name = learner->rows[i].target;
-        if (i == first || name != learner->rows[i - 1].target) {
-            status = target_add(learner, name, learner->names.text[name]);
+    for (size_t i = first; i < learner->n && status == CTUNE_OK;) {
+        int key = learner->rows[i].target, name = -1;
+        status = target_of(learner, learner->names.text[key], &name);
+        for (; i < learner->n && status == CTUNE_OK && learner->rows[i].target == key; i++) {
+            learner->rows[i].target = name;
         }
     }
     return status;
@@ -281,7 +303,7 @@ typedef struct task {
 } task;
 
 static ctune_status add_row(ctune_ctx *ctx, const ctune_learner *l, const task *t, const row *r,
-                            double time_ns, unsigned groups, ctune_dataset *out,
+                            double time_ns, const ctune_model_input *input, ctune_dataset *out,
                             ctune_learn_counts *counts) {
     ctune_nest nest;
     ctune_schedule schedule;
@@ -289,6 +311,9 @@ static ctune_status add_row(ctune_ctx *ctx, const ctune_learner *l, const task *
     ctune_status status = ctune_schedule_parse(ctx, l->names.text[r->schedule], &schedule);
     if (status == CTUNE_OK) {
         status = ctune_schedule_apply(ctx, t->program, &schedule, &nest);
+    }
+    if (status == CTUNE_OK) {
+        ctune_encoding_get(input, &schedule, &nest, t->target, t->features);
     }
     ctune_schedule_clear(&schedule);
     if (status == CTUNE_ENOMEM) {
@@ -298,14 +323,14 @@ static ctune_status add_row(ctune_ctx *ctx, const ctune_learner *l, const task *
         counts->n_illegal++;
         return CTUNE_OK;
     }
-    ctune_feature_get(&nest, t->target, groups, t->features);
     counts->n_rows++;
     counts->n_failed += !isfinite(time_ns);
     return ctune_dataset_add_row(ctx, out, t->features, time_ns);
 }
 
-static ctune_status add_rows(ctune_ctx *ctx, const ctune_learner *l, const task *t, unsigned groups,
-                             ctune_dataset *out, ctune_learn_counts *counts) {
+static ctune_status add_rows(ctune_ctx *ctx, const ctune_learner *l, const task *t,
+                             const ctune_model_input *input, ctune_dataset *out,
+                             ctune_learn_counts *counts) {
     double original_ns = median_original(t->rows, t->n);
     ctune_status status = CTUNE_OK;
     for (size_t i = 0; i < t->n && status == CTUNE_OK;) {
@@ -321,14 +346,14 @@ static ctune_status add_rows(ctune_ctx *ctx, const ctune_learner *l, const task 
             i = k;
             continue;
         }
-        status = add_row(ctx, l, t, &t->rows[i], time_ns, groups, out, counts);
+        status = add_row(ctx, l, t, &t->rows[i], time_ns, input, out, counts);
         i = k;
     }
     return status;
 }
 
 static ctune_status add_task(ctune_ctx *ctx, const ctune_learner *l, const row *rows, size_t n,
-                             unsigned groups, float *features, ctune_dataset *out,
+                             const ctune_model_input *input, float *features, ctune_dataset *out,
                              ctune_learn_counts *counts) {
     task t = {.rows = rows, .n = n, .features = features};
     const char *key = l->names.text[rows->target];
@@ -348,7 +373,10 @@ static ctune_status add_task(ctune_ctx *ctx, const ctune_learner *l, const row *
                                                       l->names.text[rows->region]);
         ctune_text_clear(&name);
         if (status == CTUNE_OK) {
-            status = add_rows(ctx, l, &t, groups, out, counts);
+            status = ctune_dataset_set_target(ctx, out, key);
+        }
+        if (status == CTUNE_OK) {
+            status = add_rows(ctx, l, &t, input, out, counts);
         }
     } else if (status != CTUNE_ENOMEM) {
         counts->n_no_te += (int64_t)n;
@@ -365,10 +393,18 @@ static ctune_status add_task(ctune_ctx *ctx, const ctune_learner *l, const row *
 
 ctune_status ctune_learner_dataset(ctune_ctx *ctx, ctune_learner *learner, unsigned groups,
                                    ctune_dataset *out, ctune_learn_counts *counts) {
+    ctune_model_input input;
+    ctune_encoding_init(&input, CTUNE_INPUT_ROW, groups, 0, 0);
+    return ctune_learner_rows(ctx, learner, &input, out, counts);
+}
+
+ctune_status ctune_learner_rows(ctune_ctx *ctx, ctune_learner *learner,
+                                const ctune_model_input *input, ctune_dataset *out,
+                                ctune_learn_counts *counts) {
     ctune_learn_counts own;
     counts = counts != NULL ? counts : &own;
     *counts = (ctune_learn_counts){.n_records = (int64_t)learner->n};
-    ctune_dataset_init(out, ctune_feature_count(groups));
+    ctune_dataset_init(out, ctune_model_input_count(input));
     float *features = calloc((size_t)out->n_features + 1, sizeof *features);
     if (features == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
@@ -380,7 +416,7 @@ ctune_status ctune_learner_dataset(ctune_ctx *ctx, ctune_learner *learner, unsig
         while (k < learner->n && is_same_task(&learner->rows[i], &learner->rows[k])) {
             k++;
         }
-        status = add_task(ctx, learner, learner->rows + i, k - i, groups, features, out, counts);
+        status = add_task(ctx, learner, learner->rows + i, k - i, input, features, out, counts);
         i = k;
     }
     free(features);

@@ -10,7 +10,7 @@
 #define CTUNE_SEARCH_LEARN_LEARN_H
 
 #include "costmodel/dataset.h"
-#include "search/feature/feature.h"
+#include "search/feature/encoding.h"
 #include "search/history/history.h"
 
 typedef struct ctune_learn_counts {
@@ -40,5 +40,9 @@ CTUNE_MUST_USE ctune_status ctune_learner_add(ctune_ctx *ctx, ctune_learner *lea
 CTUNE_MUST_USE ctune_status ctune_learner_dataset(ctune_ctx *ctx, ctune_learner *learner,
                                                   unsigned groups, ctune_dataset *out,
                                                   ctune_learn_counts *counts);
+/* The same with rows of any encoding (search/feature/encoding.h). A task's target is its key. */
+CTUNE_MUST_USE ctune_status ctune_learner_rows(ctune_ctx *ctx, ctune_learner *learner,
+                                               const ctune_model_input *input, ctune_dataset *out,
+                                               ctune_learn_counts *counts);
 
 #endif

@@ -139,7 +139,15 @@ static uint64_t hash_aff(uint64_t h, const ctune_aff *aff) {
 }
 
 static uint64_t hash_atom(const ctune_atom *at) {
-    return hash_aff(hash_aff(mix((uint64_t)at->kind, (uint64_t)at->den), at->a), at->b);
+    uint64_t h = hash_aff(hash_aff(mix((uint64_t)at->kind, (uint64_t)at->den), at->a), at->b);
+    for (int d = 0; at->place != NULL && d < at->place->n_idx; d++) {
+        h = hash_aff(mix(h, (uint64_t)at->place->id), at->place->idx[d]);
+    }
+    return h;
+}
+
+static bool is_same_place(const ctune_place *x, const ctune_place *y) {
+    return x == y || (x != NULL && y != NULL && ctune_place_is_equal(x, y));
 }
 
 /* The slot of an equal atom, or the free one where it belongs. */
@@ -148,7 +156,7 @@ static int *atom_slot(ctune_loops *l, const ctune_atom *at) {
     for (; l->atom_slot[i] != 0; i = (i + 1) & mask) {
         const ctune_atom *other = &l->atom[l->atom_slot[i] - 1];
         if (other->kind == at->kind && other->den == at->den && is_same(other->a, at->a) &&
-            is_same(other->b, at->b)) {
+            is_same(other->b, at->b) && is_same_place(other->place, at->place)) {
             break;
         }
     }
@@ -173,10 +181,8 @@ static bool grow_atom_slots(ctune_loops *l) {
     return true;
 }
 
-static const ctune_aff *atom(ctune_loops *l, ctune_atom_kind kind, const ctune_aff *a,
-                             const ctune_aff *b, int64_t den) {
-    const ctune_atom proto = {.kind = kind, .a = a, .b = b, .den = den};
-    if (a == NULL || !grow_atom_slots(l) ||
+static const ctune_aff *intern(ctune_loops *l, ctune_atom proto) {
+    if (!grow_atom_slots(l) ||
         !grow(l, (void **)&l->atom, l->n_atoms, &l->cap_atoms, sizeof *l->atom)) {
         return NULL;
     }
@@ -186,6 +192,25 @@ static const ctune_aff *atom(ctune_loops *l, ctune_atom_kind kind, const ctune_a
         *slot = l->n_atoms;
     }
     return ctune_aff_term(l->arena, CTUNE_TERM_DIV, *slot - 1, 1);
+}
+
+static const ctune_aff *atom(ctune_loops *l, ctune_atom_kind kind, const ctune_aff *a,
+                             const ctune_aff *b, int64_t den) {
+    return a == NULL ? NULL : intern(l, (ctune_atom){.kind = kind, .a = a, .b = b, .den = den});
+}
+
+const ctune_aff *ctune_loops_load(ctune_loops *l, const ctune_place *place) {
+    ctune_place *copy = CTUNE_NEW(l->arena, ctune_place);
+    for (int d = 0; d < place->n_idx; d++) {
+        if (place->idx[d] == NULL) {
+            return NULL;
+        }
+    }
+    if (copy == NULL) {
+        return NULL;
+    }
+    *copy = *place;
+    return intern(l, (ctune_atom){.kind = CTUNE_ATOM_LOAD, .place = copy});
 }
 
 /* An overflow of int64 in an index: said once, here. */
@@ -367,17 +392,52 @@ const ctune_aff *ctune_loops_mul(ctune_loops *l, const ctune_aff *a, const ctune
 
 /* ---- substitution ---------------------------------------------------------------------------- */
 
+static bool atom_uses(const ctune_loops *l, const ctune_atom *at, int var) {
+    for (int d = 0; at->place != NULL && d < at->place->n_idx; d++) {
+        if (ctune_loops_uses(l, at->place->idx[d], var)) {
+            return true;
+        }
+    }
+    return ctune_loops_uses(l, at->a, var) || ctune_loops_uses(l, at->b, var);
+}
+
 bool ctune_loops_uses(const ctune_loops *l, const ctune_aff *aff, int var) {
     for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
         const ctune_term *term = &aff->terms[t];
         if (term->kind == CTUNE_TERM_AXIS
                 ? term->id == var
-                : term->kind == CTUNE_TERM_DIV && (ctune_loops_uses(l, l->atom[term->id].a, var) ||
-                                                   ctune_loops_uses(l, l->atom[term->id].b, var))) {
+                : term->kind == CTUNE_TERM_DIV && atom_uses(l, &l->atom[term->id], var)) {
             return true;
         }
     }
     return false;
+}
+
+bool ctune_loops_has_load(const ctune_loops *l, const ctune_aff *aff) {
+    for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
+        const ctune_atom *at =
+            aff->terms[t].kind == CTUNE_TERM_DIV ? &l->atom[aff->terms[t].id] : NULL;
+        if (at != NULL && (at->place != NULL || ctune_loops_has_load(l, at->a) ||
+                           ctune_loops_has_load(l, at->b))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An atom with a variable replaced. By value: the table may move. */
+static const ctune_aff *subst_atom(ctune_loops *l, const ctune_atom at, int var,
+                                   const ctune_aff *by) {
+    if (at.kind == CTUNE_ATOM_LOAD) {
+        ctune_place place = ctune_place_subst(l, at.place, var, by);
+        return ctune_loops_load(l, &place);
+    }
+    const ctune_aff *a = ctune_loops_subst(l, at.a, var, by);
+    const ctune_aff *b = at.b == NULL ? NULL : ctune_loops_subst(l, at.b, var, by);
+    return at.kind == CTUNE_ATOM_FLOOR ? ctune_loops_floor(l, a, at.den)
+           : at.kind == CTUNE_ATOM_MIN ? ctune_loops_min(l, a, b)
+           : at.kind == CTUNE_ATOM_MAX ? ctune_loops_max(l, a, b)
+                                       : ctune_loops_mul(l, a, b);
 }
 
 const ctune_aff *ctune_loops_subst(ctune_loops *l, const ctune_aff *aff, int var,
@@ -392,13 +452,7 @@ const ctune_aff *ctune_loops_subst(ctune_loops *l, const ctune_aff *aff, int var
         if (term.kind == CTUNE_TERM_AXIS && term.id == var) {
             part = by;
         } else if (term.kind == CTUNE_TERM_DIV) {
-            const ctune_atom at = l->atom[term.id]; /* by value: the table may move */
-            const ctune_aff *a = ctune_loops_subst(l, at.a, var, by);
-            const ctune_aff *b = at.b == NULL ? NULL : ctune_loops_subst(l, at.b, var, by);
-            part = at.kind == CTUNE_ATOM_FLOOR ? ctune_loops_floor(l, a, at.den)
-                   : at.kind == CTUNE_ATOM_MIN ? ctune_loops_min(l, a, b)
-                   : at.kind == CTUNE_ATOM_MAX ? ctune_loops_max(l, a, b)
-                                               : ctune_loops_mul(l, a, b);
+            part = subst_atom(l, l->atom[term.id], var, by);
         }
         sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, part, term.coef));
     }
@@ -423,12 +477,23 @@ const ctune_aff *ctune_loops_import(ctune_loops *l, const ctune_aff *aff,
         } else if (term->kind == CTUNE_TERM_PARAM) {
             part = ctune_aff_term(l->arena, CTUNE_TERM_PARAM, term->id, 1);
         } else {
-            const ctune_div *div = &l->region->divs[term->id];
-            part = ctune_loops_floor(l, ctune_loops_import(l, div->num, axis), div->den);
+            part = ctune_loops_import_div(l, term->id, axis);
         }
         sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, part, term->coef));
     }
     return checked(l, sum);
+}
+
+const ctune_aff *ctune_loops_import_div(ctune_loops *l, int id, const ctune_aff *const *axis) {
+    const ctune_div *div = &l->region->divs[id];
+    if (div->load == NULL) {
+        return ctune_loops_floor(l, ctune_loops_import(l, div->num, axis), div->den);
+    }
+    ctune_place place = {.id = div->load->tensor, .n_idx = div->load->n_idx};
+    for (int d = 0; d < place.n_idx; d++) {
+        place.idx[d] = ctune_loops_import(l, div->load->idx[d], axis);
+    }
+    return ctune_loops_load(l, &place);
 }
 
 const ctune_aff *ctune_loops_linear(ctune_loops *l, const ctune_place *place) {

@@ -35,7 +35,9 @@
     X(MIN, "min")     /* min(a, b) */                                                              \
     X(MAX, "max")     /* max(a, b) */                                                              \
     X(PROD, "prod")   /* a * b, both bare: one term with coefficient 1 and no constant; b is no    \
-                         product, factors stand in the order of their kinds and ids */
+                         product, factors stand in the order of their kinds and ids */             \
+    X(LOAD, "load")   /* element of an integer tensor that the region does not write; read where   \
+                         the index is used */
 
 /* Factors of one product, terms of one form made by multiplying: more is a failure. */
 enum { CTUNE_MAX_FACTORS = 32, CTUNE_MAX_PRODUCT_TERMS = 512 };
@@ -47,11 +49,14 @@ typedef enum ctune_atom_kind {
         CTUNE_N_ATOM_KINDS
 } ctune_atom_kind;
 
+struct ctune_place;
+
 /* Uses only atoms with lower ids. */
 typedef struct ctune_atom {
     ctune_atom_kind kind;
-    const ctune_aff *a, *b; /* b: NULL for FLOOR */
-    int64_t den;            /* FLOOR */
+    const ctune_aff *a, *b;          /* b: NULL for FLOOR; LOAD: both NULL */
+    int64_t den;                     /* FLOOR */
+    const struct ctune_place *place; /* LOAD */
 } ctune_atom;
 
 /* ---- variables and buffers
@@ -139,7 +144,7 @@ typedef struct ctune_place {
     X(CONVERT, "convert", 1) /* from the kid's type, lane by lane; as a C cast */                  \
     X(MIN, "min", 2)         /* kid0 < kid1 ? kid0 : kid1 */                                       \
     X(MAX, "max", 2)         /* kid0 > kid1 ? kid0 : kid1 */                                       \
-    X(CALL, "call", -1)      /* scalar; text = pure math function, see ctune_math_find */          \
+    X(CALL, "call", -1)      /* text = pure math function, ctune_math_find; lanes: ..._lanes_of */ \
     X(SPLAT, "splat", 1)     /* scalar kid in all lanes */                                         \
     X(GATHER, "gather", -1)  /* lanes scalar kids */                                               \
     X(EXTRACT, "extract", 1) /* scalar: lane `lane` of a vector kid */
@@ -290,6 +295,7 @@ const ctune_aff *ctune_loops_ceil(ctune_loops *l, const ctune_aff *a, int64_t de
 const ctune_aff *ctune_loops_min(ctune_loops *l, const ctune_aff *a, const ctune_aff *b);
 const ctune_aff *ctune_loops_max(ctune_loops *l, const ctune_aff *a, const ctune_aff *b);
 const ctune_aff *ctune_loops_mul(ctune_loops *l, const ctune_aff *a, const ctune_aff *b);
+const ctune_aff *ctune_loops_load(ctune_loops *l, const ctune_place *place);
 /* aff with index variable `var` replaced by `by`, inside atoms too. */
 const ctune_aff *ctune_loops_subst(ctune_loops *l, const ctune_aff *aff, int var,
                                    const ctune_aff *by);
@@ -299,6 +305,10 @@ bool ctune_loops_uses(const ctune_loops *l, const ctune_aff *aff, int var);
  * the region's axis a, NULL where it must not occur. */
 const ctune_aff *ctune_loops_import(ctune_loops *l, const ctune_aff *aff,
                                     const ctune_aff *const *axis);
+/* The same for one of the region's divs. */
+const ctune_aff *ctune_loops_import_div(ctune_loops *l, int div, const ctune_aff *const *axis);
+/* Does aff hold an element of a tensor? */
+bool ctune_loops_has_load(const ctune_loops *l, const ctune_aff *aff);
 
 /* Row-major position of a place in elements: polynomial in the indices. Tensors: by their extents.
  */

@@ -77,7 +77,12 @@ static int64_t floor_div(int64_t num, int64_t den) {
 
 static int64_t eval_aff(machine *m, const ctune_aff *aff);
 
+static int64_t eval_load(machine *m, const ctune_place *place);
+
 static int64_t eval_atom(machine *m, const ctune_atom *atom) {
+    if (atom->kind == CTUNE_ATOM_LOAD) {
+        return eval_load(m, atom->place);
+    }
     int64_t a = eval_aff(m, atom->a);
     if (atom->kind == CTUNE_ATOM_FLOOR) {
         return floor_div(a, atom->den);
@@ -188,6 +193,12 @@ static void load(machine *m, const ctune_place *place, int lanes, te_value *out)
         touch(m, mem, at + k, false);
         out[k] = te_value_load(mem->type, mem->bytes + (at + k) * mem->stride);
     }
+}
+
+static int64_t eval_load(machine *m, const ctune_place *place) {
+    te_value element;
+    load(m, place, 1, &element);
+    return element.i;
 }
 
 static void store(machine *m, const ctune_place *place, int lanes, const te_value *values) {
@@ -348,6 +359,17 @@ NOINLINE static void eval_lanewise(machine *m, const ctune_value *v, te_value *o
     }
 }
 
+NOINLINE static void eval_lane_calls(machine *m, const ctune_value *v, te_value *out) {
+    te_value arg[2][CTUNE_MAX_LANES];
+    for (int i = 0; i < v->n_kids && i < 2; i++) {
+        eval_vector(m, v->kids[i], arg[i]);
+    }
+    for (int k = 0; k < v->lanes; k++) {
+        te_value args[3] = {arg[0][k], v->n_kids > 1 ? arg[1][k] : arg[0][k]};
+        out[k] = te_value_call(v->text, v->type, args, v->n_kids);
+    }
+}
+
 /* out [v->lanes] */
 static void eval_vector(machine *m, const ctune_value *v, te_value *out) {
     if (m->depth >= MAX_VECTOR_DEPTH) {
@@ -375,6 +397,8 @@ static void eval_vector(machine *m, const ctune_value *v, te_value *out) {
         eval_fma(m, v, out);
     } else if (v->op == CTUNE_V_SELECT) {
         eval_blend(m, v, out);
+    } else if (v->op == CTUNE_V_CALL) {
+        eval_lane_calls(m, v, out);
     } else {
         eval_lanewise(m, v, out);
     }

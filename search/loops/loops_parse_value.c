@@ -53,8 +53,28 @@ static const ctune_aff *parse_atom(loops_parser *p, ctune_atom_kind kind) {
     return checked(p, out);
 }
 
+/* ix[i]: an element of a tensor as an index. */
+static const ctune_aff *parse_load(loops_parser *p) {
+    te_parser *te = &p->te;
+    ctune_place place = {.id = te_find_tensor(te, te->token.text)};
+    te_advance(te);
+    while (is_ok(p) && te_accept(te, "[")) {
+        if (place.n_idx == CTUNE_MAX_RANK) {
+            te_fail(te, "too many dimensions", NULL);
+            return NULL;
+        }
+        place.idx[place.n_idx++] = loops_parse_aff(p);
+        te_expect(te, "]");
+    }
+    return is_ok(p) ? ctune_loops_load(p->l, &place) : NULL;
+}
+
 static const ctune_aff *parse_aff_name(loops_parser *p) {
     te_token token = p->te.token;
+    if (te_is_punct(&p->te.ahead, "[") && loops_find(p, token.text) == NULL &&
+        token.kind == TE_IDENT && te_find_tensor(&p->te, token.text) >= 0) {
+        return parse_load(p);
+    }
     const char *word = te_expect_ident(&p->te);
     const loops_symbol *symbol = loops_find(p, word);
     if (symbol != NULL && !symbol->is_buffer) {

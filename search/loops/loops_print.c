@@ -73,6 +73,8 @@ static int piece_order(const void *x, const void *y) {
     return a->kind != b->kind ? a->kind - b->kind : strcmp(a->text, b->text);
 }
 
+static void print_place(printer *p, const ctune_place *place, int lanes);
+
 static void print_grouped(printer *p, const ctune_aff *aff) {
     bool is_sum = aff != NULL && aff->n_terms + (aff->c0 != 0) > 1;
     ctune_text_append(p->out, is_sum ? "(" : "");
@@ -150,6 +152,9 @@ static void print_atom(printer *p, const ctune_atom *atom) {
         ctune_text_append(p->out, ", ");
         print_aff(p, atom->b);
         ctune_text_append(p->out, ")");
+        break;
+    case CTUNE_ATOM_LOAD:
+        print_place(p, atom->place, 1);
         break;
     default:
         print_product(p, atom);
@@ -287,7 +292,6 @@ static int derived_lanes(const ctune_value *v) {
     case CTUNE_V_CONST:
     case CTUNE_V_INDEX:
     case CTUNE_V_EXTRACT:
-    case CTUNE_V_CALL:
         return 1;
     case CTUNE_V_LOAD:
         return v->place.n_idx > 0 ? v->lanes : 1;

@@ -53,10 +53,31 @@ static bool is_bare(const ctune_aff *aff) {
     return aff->n_terms == 1 && aff->c0 == 0 && aff->terms[0].coef == 1;
 }
 
+static ctune_status verify_load(loops_verifier *v, int id) {
+    const ctune_region *r = v->l->region;
+    const ctune_place *place = v->l->atom[id].place;
+    CHECK(!place->is_buffer && place->id >= 0 && place->id < r->n_tensors,
+          "atom %d loads what is no tensor", id);
+    const ctune_tensor *t = &r->tensors[place->id];
+    CHECK(!t->is_temp && !t->is_written && !ctune_type_is_float(t->type),
+          "atom %d loads %s, which is no index tensor", id, t->name);
+    CHECK(place->n_idx == t->rank, "atom %d indexes %s with %d of %d dimensions", id, t->name,
+          place->n_idx, t->rank);
+    for (int d = 0; d < place->n_idx; d++) {
+        TRY(verify_form(v, place->idx[d], id, "the index of a load"));
+    }
+    return CTUNE_OK;
+}
+
 static ctune_status verify_atoms(loops_verifier *v) {
     for (int i = 0; i < v->l->n_atoms; i++) {
         const ctune_atom *a = &v->l->atom[i];
         CHECK((unsigned)a->kind < CTUNE_N_ATOM_KINDS, "atom %d has no kind", i);
+        CHECK((a->kind == CTUNE_ATOM_LOAD) == (a->place != NULL), "atom %d is half a load", i);
+        if (a->kind == CTUNE_ATOM_LOAD) {
+            TRY(verify_load(v, i));
+            continue;
+        }
         TRY(verify_form(v, a->a, i, "an atom"));
         if (a->kind == CTUNE_ATOM_FLOOR) {
             CHECK(a->b == NULL, "atom %d: floor of two forms", i);
@@ -82,6 +103,13 @@ static ctune_status aff_open(loops_verifier *v, const ctune_aff *aff, bool setup
                   var_name(v, x->id), where);
         } else if (x->kind == CTUNE_TERM_DIV) {
             const ctune_atom *a = &v->l->atom[x->id];
+            CHECK(a->place == NULL || !setup_only, "a load in %s", where);
+            for (int d = 0; a->place != NULL && d < a->place->n_idx; d++) {
+                TRY(aff_open(v, a->place->idx[d], false, where));
+            }
+            if (a->place != NULL) {
+                continue;
+            }
             TRY(aff_open(v, a->a, setup_only, where));
             if (a->b != NULL) {
                 TRY(aff_open(v, a->b, setup_only, where));

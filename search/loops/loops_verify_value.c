@@ -117,7 +117,8 @@ static ctune_status verify_call(loops_verifier *v, const ctune_value *e) {
     int n = e->text != NULL ? ctune_math_find(e->text, &type) : 0;
     CHECK(n > 0 && n == e->n_kids && type == e->type, "a call of an unknown function %s",
           e->text != NULL ? e->text : "?");
-    TRY(verify_scalar(v, e));
+    CHECK(e->lanes == 1 || ctune_math_lanes_of(e->text) != CTUNE_MATH_SCALAR,
+          "a call of %s in lanes", e->text);
     return verify_alike(v, e, 0);
 }
 

@@ -33,14 +33,29 @@ typedef struct fm_system {
 } fm_system;
 
 static bool div_has_axis(const ctune_region *region, int i_div) {
-    const ctune_aff *num = region->divs[i_div].num;
-    for (int t = 0; t < num->n_terms; t++) {
-        if (num->terms[t].kind == CTUNE_TERM_AXIS ||
-            (num->terms[t].kind == CTUNE_TERM_DIV && div_has_axis(region, num->terms[t].id))) {
+    const ctune_aff *const *forms;
+    int n = ctune_div_forms(&region->divs[i_div], &forms);
+    for (int k = 0; k < n; k++) {
+        if (ctune_aff_has_kind(forms[k], CTUNE_TERM_AXIS) ||
+            !ctune_bounds_is_plain(region, forms[k])) {
             return true;
         }
     }
     return false;
+}
+
+bool ctune_bounds_is_opaque(const ctune_region *region, const ctune_aff *con) {
+    bool has_load = false;
+    for (int t = 0; t < con->n_terms; t++) {
+        const ctune_term *term = &con->terms[t];
+        if (term->kind == CTUNE_TERM_DIV && div_has_axis(region, term->id)) {
+            if (region->divs[term->id].load == NULL) {
+                return false;
+            }
+            has_load = true;
+        }
+    }
+    return has_load;
 }
 
 bool ctune_bounds_is_plain(const ctune_region *region, const ctune_aff *con) {
@@ -59,6 +74,26 @@ static int pos_of_dim(const ctune_stmt *stmt, int dim) {
         }
     }
     return -1;
+}
+
+/* Are all axes in the loads of con values of open point loops? */
+static bool is_ruled(const fm_system *s, const ctune_aff *con) {
+    const ctune_stage *stage = &s->region->stages[s->stmt->stage];
+    for (int d = 0; d < stage->n_axes; d++) {
+        if (!ctune_aff_div_uses_axis(s->region, con, stage->axes[d])) {
+            continue;
+        }
+        int dim = ctune_stmt_dim(s->stmt, d);
+        bool is_open = false;
+        for (int i = 0; dim >= 0 && i < s->n_open; i++) {
+            const ctune_open *o = &s->open[i];
+            is_open |= o->pos >= 0 && o->step == 1 && o->var >= 0 && s->stmt->dims[o->pos] == dim;
+        }
+        if (!is_open) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static int64_t gcd64(int64_t a, int64_t b) {
@@ -195,7 +230,9 @@ static void add_wave(fm_system *s, int i) {
 
 static void system_fill(fm_system *s, const ctune_extra *extra, int n_extra) {
     for (int i = 0; i < s->stmt->n_cons && !s->failed; i++) {
-        if (!ctune_bounds_is_plain(s->region, s->stmt->cons[i])) {
+        const ctune_aff *con = s->stmt->cons[i];
+        if (!ctune_bounds_is_plain(s->region, con) &&
+            (!ctune_bounds_is_opaque(s->region, con) || !is_ruled(s, con))) {
             continue;
         }
         row *r = row_new(s);

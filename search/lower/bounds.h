@@ -39,7 +39,7 @@ typedef struct ctune_open {
 
 /* One bound: value `aff` / den, rounded up (lower) or down (upper, inclusive). */
 typedef struct ctune_bound_row {
-    const ctune_aff *aff; /* over lvars, params, divs of params */
+    const ctune_aff *aff; /* over lvars, params, divs of params and ruled loads */
     int64_t den;          /* > 0 */
     bool is_domain;       /* stands in the statement's domain, not derived by elimination */
     int i_con;            /* index into stmt->cons when is_domain, else -1 */
@@ -65,6 +65,9 @@ typedef struct ctune_extra {
 
 /* Can con be used in elimination (no div over axes)? Others become conditions at the statement. */
 bool ctune_bounds_is_plain(const ctune_region *region, const ctune_aff *con);
+/* Not plain, but only because of loads over axes: such a constraint bounds loops inside of those
+ * over the loads' axes, which must be dims as they are (schedule/check_load.c sees to both). */
+bool ctune_bounds_is_opaque(const ctune_region *region, const ctune_aff *con);
 
 /* Bounds of dim position pos of stmt under the open loops (results in arena). ENOMEM, EREFUSED when
  * the system grows too large. */

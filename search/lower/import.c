@@ -38,9 +38,7 @@ static const ctune_aff *dims_aff(lowerer *w, const lower_env *env, const ctune_a
         } else if (term->kind == CTUNE_TERM_PARAM) {
             part = ctune_aff_term(w->arena, CTUNE_TERM_PARAM, term->id, 1);
         } else {
-            const ctune_div *div = &w->region->divs[term->id];
-            part =
-                ctune_loops_floor(w->loops, ctune_loops_import(w->loops, div->num, axis), div->den);
+            part = ctune_loops_import_div(w->loops, term->id, axis);
         }
         if (part == NULL) {
             ctune_loops_fail(w->loops, CTUNE_EBUG, "lower: a statement stands outside its loops");
@@ -321,7 +319,9 @@ static int remaining_conds(lowerer *w, const lower_env *env, const ctune_aff **c
     for (int i = 0; i < s->n_cons; i++) {
         bool is_constant = s->cons[i]->n_terms == 0;
         bool params_only = !ctune_aff_has_kind(s->cons[i], CTUNE_TERM_AXIS);
-        if (!ctune_bounds_is_plain(w->region, s->cons[i]) || (params_only && !is_constant) ||
+        bool is_bound = ctune_bounds_is_plain(w->region, s->cons[i]) ||
+                        ctune_bounds_is_opaque(w->region, s->cons[i]);
+        if (!is_bound || (params_only && !is_constant) ||
             (is_constant && s->cons[i]->c0 < 0)) {
             conds[n++] = lower_env_aff(w, env, s->cons[i]);
         }

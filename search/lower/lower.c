@@ -162,6 +162,13 @@ static bool is_uneven(const lowerer *w, int node, int dim) {
             for (int p = 0; p < s->n_dims; p++) {
                 n_dims += ctune_aff_coef(s->cons[c], CTUNE_TERM_AXIS, s->dims[p]) != 0;
             }
+            for (int d = 0; d < w->region->stages[s->stage].n_axes; d++) {
+                if (ctune_stmt_dim(s, d) == dim &&
+                    ctune_aff_div_uses_axis(w->region, s->cons[c],
+                                            w->region->stages[s->stage].axes[d])) {
+                    return true; /* rows of a sparse matrix */
+                }
+            }
             if (n_dims > 1 && ctune_aff_coef(s->cons[c], CTUNE_TERM_AXIS, dim) != 0) {
                 return true;
             }
@@ -179,11 +186,28 @@ static bool is_innermost(const ctune_lnode *node) {
     return node->other == NULL || is_innermost(node->other);
 }
 
+/* Does some statement of the loop set a temporary that lives outside of it? Then the loop stays
+ * serial, though dependences may allow it to be parallel or a vector (a loop of one iteration): a
+ * variable belongs to one thread. */
+static bool sets_outer(const lowerer *w, int node) {
+    int stmts[CTUNE_MAX_STMTS];
+    int n = lower_stmts_under(w, node, stmts);
+    for (int i = 0; i < n; i++) {
+        int t = w->region->stages[w->tree->stmts[stmts[i]].stage].target.tensor;
+        if (w->region->tensors[t].is_temp && w->scalar_var[t] >= 0 &&
+            !lower_is_ancestor(w, node, w->temp_scope[t])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What the compiler is told of a finished loop. */
-static void annotate(lowerer *w, int node, ctune_lnode *loop) {
+static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into) {
     const ctune_nnode *nn = &w->nest->node[node];
-    if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop)) {
+    if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
         loop->ann = CTUNE_LANN_SIMD;
+        lower_lanes_of_calls(w, node, loop, into);
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
         loop->ann = CTUNE_LANN_UNROLL;
         loop->factor = w->nest->node[nn->outer].step;
@@ -210,13 +234,13 @@ static int find_register_at(const lowerer *w, int node) {
 
 /* The body of loop `node` (or of the root): packed copies, declarations, children. */
 ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
-    ctune_status status = w->no_register ? CTUNE_OK : lower_packs_at(w, node, into);
-    if (status != CTUNE_OK) {
-        return status;
-    }
     lower_decls_at(w, node, into);
     int stmt = w->no_register ? -1 : find_register_at(w, node);
-    return stmt >= 0 ? lower_register(w, node, stmt, into) : lower_kids(w, node, into);
+    if (stmt < 0) {
+        return lower_kids(w, node, into);
+    }
+    ctune_status status = lower_packs_at(w, node, w->nest->node[node].first, into);
+    return status == CTUNE_OK ? lower_register(w, node, stmt, into) : status;
 }
 
 ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
@@ -224,10 +248,13 @@ ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
     for (int kid = w->nest->node[node].first; kid >= 0; kid = w->nest->node[kid].next) {
         int stmts[CTUNE_MAX_STMTS];
         ctune_lnode *where = into;
+        if (!w->no_register) {
+            status = lower_packs_at(w, node, kid, into);
+        }
         if (lower_stmts_under(w, kid, stmts) == 1) {
             where = lower_open_guard(w, stmts[0], into);
         }
-        status = lower_node(w, kid, where);
+        status = status == CTUNE_OK ? lower_node(w, kid, where) : status;
         if (status != CTUNE_OK) {
             return status;
         }
@@ -289,24 +316,32 @@ static lower_limit copy_limit(lowerer *w, const lower_limit *limit) {
     return copy;
 }
 
-/* Does some statement of the loop set a temporary that lives outside of it? Then the loop stays
- * serial, though dependences may allow it to be parallel (a loop of one iteration): a variable
- * belongs to one thread. */
-static bool sets_outer(const lowerer *w, int node) {
-    int stmts[CTUNE_MAX_STMTS];
-    int n = lower_stmts_under(w, node, stmts);
-    for (int i = 0; i < n; i++) {
-        int t = w->region->stages[w->tree->stmts[stmts[i]].stage].target.tensor;
-        if (w->region->tensors[t].is_temp && w->scalar_var[t] >= 0 &&
-            !lower_is_ancestor(w, node, w->temp_scope[t])) {
+bool lower_is_parallel(const lowerer *w, int node) {
+    return w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->openmp && !sets_outer(w, node);
+}
+
+/* Is a loop that the source has outside of dim's not open yet? */
+static bool has_outer_inside(const lowerer *w, int stmt, int dim) {
+    const ctune_stmt *s = &w->tree->stmts[stmt];
+    for (int p = 0; p < s->n_dims && s->dims[p] != dim; p++) {
+        bool is_open = false;
+        for (int i = 0; i < w->n_open; i++) {
+            is_open |= w->open[i].dim == s->dims[p];
+        }
+        if (!is_open) {
             return true;
         }
     }
     return false;
 }
 
-bool lower_is_parallel(const lowerer *w, int node) {
-    return w->nest->node[node].ann == CTUNE_ANN_PARALLEL && w->openmp && !sets_outer(w, node);
+static bool has_loads(const lowerer *w, const lower_limit *limit) {
+    for (int i = 0; i < limit->n; i++) {
+        if (ctune_aff_has_load(w->region, limit->bound[i].aff)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
@@ -324,6 +359,14 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     }
     if (lo.n_groups <= 1 && hi.n_groups <= 1 && nn->sum < 0 && !is_grid) {
         lower_simplify(w, nn->dim, &lo, &hi);
+    }
+    if (has_loads(w, &lo) || has_loads(w, &hi)) {
+        /* loops inside that the source has outside may be empty: then it reads no bound */
+        int stmts[CTUNE_MAX_STMTS];
+        if (lower_stmts_under(w, node, stmts) == 1 && nn->sum < 0 &&
+            has_outer_inside(w, stmts[0], nn->dim)) {
+            into = lower_param_guard(w, stmts[0], nn->dim, into);
+        }
     }
     int var = ctune_loops_index_var(w->loops, nn->name);
     bool may_fix = w->nest->n_sums > 0 && nn->step == 1 && nn->ann == CTUNE_ANN_SERIAL;
@@ -358,7 +401,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     lower_pop(w);
     w->node_var[node] = -1;
     if (value == NULL) {
-        annotate(w, node, loop);
+        annotate(w, node, loop, into);
     }
     return status;
 }
@@ -419,6 +462,10 @@ static ctune_status lower_program(lowerer *w) {
             return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
                                     "a statement with over %d constraints", LOWER_MAX_CONS);
         }
+    }
+    char why[200];
+    if (!ctune_nest_check_loads(w->nest, why, sizeof why)) {
+        return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "%s", why);
     }
     if (!make_tables(w)) {
         return lower_fail(w);

@@ -228,6 +228,13 @@ const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_va
 /* One instance of the statement, with its guard and remaining conditions, appended to into. */
 void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lnode *into);
 
+/* ---- calls.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* A finished SIMD loop, the last of `into`: where its statements call functions, which compilers do
+ * not vectorise, whole tiles of it become a VECTOR loop. */
+void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into);
+
 /* ---- tile.c, partial.c
  * -------------------------------------------------------------------------------------------- */
 /* Do bounds alone say which instances of the statement there are? */
@@ -289,7 +296,7 @@ ctune_status lower_join_placed(lowerer *w);
 
 /* ---- pack.c, temps.c
  * ---------------------------------------------------------------------------------------------- */
-ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into);
+ctune_status lower_packs_at(lowerer *w, int node, int kid, ctune_lnode *into);
 const lower_packed *lower_find_packed(const lowerer *w, int stmt, const ctune_expr *expr);
 void lower_packed_place(lowerer *w, const lower_packed *p, const lower_env *env,
                         ctune_place *place);

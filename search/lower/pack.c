@@ -1,11 +1,11 @@
 /*
  * Packed copies: `cache_read S.r at P pack`.
  *
- * At the start of each iteration of loop P, what the read touches under P is copied into a buffer
- * in the order in which the register tile of S reads it: [panel of the tiled dim][other dims,
- * outermost first][element of the panel]. Partial panels are filled up with zeros, so that partial
- * tiles may compute on whole panels. The read is widened to the largest subexpression that depends
- * on the same dims (alpha * A[i][k] is multiplied once while copying).
+ * In each iteration of loop P, just before the loops of S there, what the read touches under P is
+ * copied into a buffer in the order in which the register tile of S reads it: [panel of the tiled
+ * dim][other dims, outermost first][element of the panel]. Partial panels are filled up with zeros,
+ * so that partial tiles may compute on whole panels. The read is widened to the largest
+ * subexpression that depends on the same dims (alpha * A[i][k] is multiplied once while copying).
  */
 #include "search/lower/lower_private.h"
 
@@ -126,27 +126,17 @@ const ctune_expr *ctune_pack_widen(const ctune_region *region, const ctune_stage
 /* ---- what a copy needs
  * --------------------------------------------------------------------------------------- */
 
-static bool is_written_in_nest(const lowerer *w, int node, int tensor) {
-    int stmts[CTUNE_MAX_STMTS];
-    int n = lower_stmts_under(w, node, stmts);
-    for (int i = 0; i < n; i++) {
-        if (w->region->stages[w->tree->stmts[stmts[i]].stage].target.tensor == tensor) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool reads_written(const lowerer *w, int node, const ctune_expr *expr) {
-    if (expr->op == CTUNE_OP_READ && is_written_in_nest(w, node, expr->access.tensor)) {
-        return true;
+/* Does anything change a value of expr during one iteration of the loop? */
+static bool is_stable(const lowerer *w, int stmt, int node, const ctune_expr *expr) {
+    if (expr->op == CTUNE_OP_READ && !ctune_nest_is_stable(w->nest, stmt, expr->read_id, node)) {
+        return false;
     }
     for (int i = 0; i < expr->n_kids; i++) {
-        if (reads_written(w, node, expr->kids[i])) {
-            return true;
+        if (!is_stable(w, stmt, node, expr->kids[i])) {
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
 /* Innermost open loop over dim, -1. */
@@ -352,16 +342,35 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, const lo
 
 /* ---- one copy -------------------------------------------------------------------------------- */
 
+/* The most values between two limits, where a row of one and a row of the other differ by a
+ * constant; 0: not known. */
+static int64_t most_values(const lowerer *w, const lower_limit *lo, const lower_limit *hi) {
+    int64_t most = 0;
+    for (int i = 0; i < lo->n; i++) {
+        for (int j = 0; j < hi->n; j++) {
+            const ctune_aff *gap = lo->bound[i].den == 1 && hi->bound[j].den == 1
+                                       ? ctune_aff_sub(w->arena, hi->bound[j].aff, lo->bound[i].aff)
+                                       : NULL;
+            if (gap != NULL && gap->n_terms == 0 && gap->c0 >= 0 && gap->c0 < CTUNE_MAX_FACTOR &&
+                (most == 0 || gap->c0 + 1 < most)) {
+                most = gap->c0 + 1;
+            }
+        }
+    }
+    return most;
+}
+
 /* First value of dim at the current place: the open tile's variable, or its lower limit; NULL: it
- * has divisions. *hi: its last value. */
+ * has divisions. *hi: its last value. *most: of values, 0 = not known. */
 static ctune_status find_range(lowerer *w, int stmt, int dim, ctune_lnode *into,
-                               const ctune_aff **base, lower_limit *hi) {
+                               const ctune_aff **base, lower_limit *hi, int64_t *most) {
     lower_limit lo;
     ctune_status status = lower_bounds(w, stmt, dim, &lo, hi);
     if (status != CTUNE_OK || lo.is_inexact) {
         *base = NULL;
         return status;
     }
+    *most = lo.n_groups > 1 || hi->n_groups > 1 ? 0 : most_values(w, &lo, hi);
     const char *name = ctune_arena_printf(w->arena, "%s_base", w->tree->dims[dim].name);
     *base = lower_let(w, name, lower_limit_aff(w, &lo, 0), into);
     return *base == NULL ? ctune_loops_status(w->loops) : CTUNE_OK;
@@ -396,7 +405,9 @@ static ctune_status add_dim(lowerer *w, packing *k, int pos, ctune_lnode *into) 
     int64_t panel = panel_of(w, &k->tile, dim, &origin);
     const ctune_aff *base = NULL;
     lower_limit hi = {0};
-    ctune_status status = find_range(w, p->stmt, dim, into, &base, &hi);
+    int64_t most = 0;
+    ctune_status status = find_range(w, p->stmt, dim, into, &base, &hi, &most);
+    cap = most > 0 && (cap == 0 || most < cap) ? most : cap;
     if (status != CTUNE_OK) {
         return status;
     }
@@ -471,7 +482,8 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     }
     const ctune_expr *expr = ctune_pack_widen(w->region, stage, cache->read);
     uint32_t axes = axes_of(w->region, stage, expr);
-    if ((axes >> 31) != 0 || reads_written(w, cache->at, expr) || is_shared(w, i_cache, expr)) {
+    if ((axes >> 31) != 0 || !is_stable(w, cache->stmt, cache->at, expr) ||
+        is_shared(w, i_cache, expr)) {
         return CTUNE_OK; /* two reads widened to one expression: one copy serves both */
     }
     lower_packed *p = k.p = CTUNE_NEW(w->arena, lower_packed);
@@ -515,9 +527,11 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     return copy_panels(w, p, &k.panel_hi, lower_peek_guard(w, cache->stmt, block));
 }
 
-ctune_status lower_packs_at(lowerer *w, int node, ctune_lnode *into) {
+ctune_status lower_packs_at(lowerer *w, int node, int kid, ctune_lnode *into) {
     for (int c = 0; c < w->nest->n_caches; c++) {
-        if (w->nest->cache[c].kind == CTUNE_CACHE_PACK && w->nest->cache[c].at == node) {
+        const ctune_cache *cache = &w->nest->cache[c];
+        if (cache->kind == CTUNE_CACHE_PACK && cache->at == node &&
+            lower_is_ancestor(w, kid, ctune_nest_find_stmt(w->nest, cache->stmt))) {
             ctune_status status = lower_pack(w, c, into);
             if (status != CTUNE_OK) {
                 return status;

@@ -398,6 +398,25 @@ ctune_status lower_bounds(lowerer *w, int stmt, int dim, lower_limit *lo, lower_
 
 /* ---- as indices ------------------------------------------------------------------------------ */
 
+/* Values of the region's axes that are open loops as they stand, for the loads in bounds: each axis
+ * is a dim of one open loop at most. */
+static const ctune_aff *const *open_axes(lowerer *w) {
+    const ctune_aff **axis = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, w->region->n_axes + 1);
+    for (int s = 0; axis != NULL && s < w->tree->n_stmts; s++) {
+        const ctune_stmt *stmt = &w->tree->stmts[s];
+        const ctune_stage *stage = &w->region->stages[stmt->stage];
+        for (int d = 0; d < stage->n_axes; d++) {
+            int dim = ctune_stmt_dim(stmt, d);
+            for (int i = 0; dim >= 0 && i < w->n_open; i++) {
+                if (w->open[i].dim == dim && w->open[i].step == 1) {
+                    axis[stage->axes[d]] = ctune_loops_var_aff(w->loops, w->open[i].var, 1, 0);
+                }
+            }
+        }
+    }
+    return axis;
+}
+
 const ctune_aff *lower_row_aff(lowerer *w, const ctune_aff *row) {
     if (row == NULL || !ctune_aff_has_kind(row, CTUNE_TERM_DIV)) {
         return row;
@@ -407,9 +426,7 @@ const ctune_aff *lower_row_aff(lowerer *w, const ctune_aff *row) {
         const ctune_term *term = &row->terms[t];
         const ctune_aff *part = ctune_aff_term(w->arena, term->kind, term->id, 1);
         if (term->kind == CTUNE_TERM_DIV) {
-            const ctune_div *div = &w->region->divs[term->id];
-            part =
-                ctune_loops_floor(w->loops, ctune_loops_import(w->loops, div->num, NULL), div->den);
+            part = ctune_loops_import_div(w->loops, term->id, open_axes(w));
         }
         sum = ctune_aff_add(w->arena, sum, ctune_aff_scale(w->arena, part, term->coef));
     }

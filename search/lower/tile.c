@@ -279,6 +279,29 @@ bool lower_has_plain_domain(const lowerer *w, int stmt) {
     return w->region->stages[s->stage].guard == NULL;
 }
 
+/* The same where bounds that are loads count when the loops over their axes are open. */
+static bool has_bounded_domain(const lowerer *w, int stmt) {
+    const ctune_stmt *s = &w->tree->stmts[stmt];
+    const ctune_stage *stage = &w->region->stages[s->stage];
+    for (int i = 0; i < s->n_cons; i++) {
+        bool is_plain = ctune_bounds_is_plain(w->region, s->cons[i]);
+        for (int d = 0; d < stage->n_axes && !is_plain; d++) {
+            bool is_open = !ctune_aff_div_uses_axis(w->region, s->cons[i], stage->axes[d]);
+            int dim = ctune_stmt_dim(s, d);
+            for (int o = 0; o < w->n_open && !is_open; o++) {
+                is_open = w->open[o].dim == dim && w->open[o].step == 1;
+            }
+            if (!is_open) {
+                return false;
+            }
+        }
+        if (!is_plain && !ctune_bounds_is_opaque(w->region, s->cons[i])) {
+            return false;
+        }
+    }
+    return stage->guard == NULL;
+}
+
 /*
  * A tile becomes a full tile under its conditions, and a partial one else. What cannot be held in
  * registers runs as the nest's own loops: the schedule's order is legal as it stands, tiles only
@@ -296,7 +319,7 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
         return status;
     }
     bool alone = lower_is_alone(w, stmt, &tile);
-    if (!lower_has_plain_domain(w, stmt) || (!alone && !lower_is_core_safe(w, stmt, &tile)) ||
+    if (!has_bounded_domain(w, stmt) || (!alone && !lower_is_core_safe(w, stmt, &tile)) ||
         !block_of(w, stmt, &tile, &b)) {
         return plain_tile(w, &tile, into);
     }

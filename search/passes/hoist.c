@@ -86,6 +86,11 @@ static bool is_movable(const hoister *h, const ctune_value *v) {
             return false;
         }
         break;
+    case CTUNE_V_INDEX:
+        if (ctune_loops_has_load(h->l, v->index)) {
+            return false;
+        }
+        break;
     case CTUNE_V_ADD:
     case CTUNE_V_SUB:
     case CTUNE_V_MUL:

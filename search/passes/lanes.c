@@ -110,12 +110,18 @@ static bool may_speculate(const ctune_lane_ctx *c, const ctune_value *v) {
     switch (v->op) {
     case CTUNE_V_LOAD:
         return c->target != NULL && ctune_place_is_equal(c->target, &v->place);
+    case CTUNE_V_INDEX:
+        return !ctune_loops_has_load(c->l, v->index);
     case CTUNE_V_DIV:
     case CTUNE_V_MOD:
     case CTUNE_V_SHL:
     case CTUNE_V_SHR:
-    case CTUNE_V_CALL:
         return false;
+    case CTUNE_V_CALL:
+        if (ctune_math_lanes_of(v->text) != CTUNE_MATH_EXACT) {
+            return false;
+        }
+        break;
     case CTUNE_V_CONVERT:
         if (ctune_type_is_float(v->kids[0]->type) && !ctune_type_is_float(v->type)) {
             return false;
@@ -180,6 +186,9 @@ bool ctune_lane_has_form(const ctune_lane_ctx *c, const ctune_value *v) {
                get_move(c, v->index, &move);
     case CTUNE_V_DIV:
         return ctune_type_is_float(v->type);
+    case CTUNE_V_CALL:
+        return ctune_math_lanes_of(v->text) == CTUNE_MATH_EXACT ||
+               (c->is_approx && ctune_math_lanes_of(v->text) == CTUNE_MATH_APPROX);
     case CTUNE_V_CONVERT:
         return ctune_type_has_vectors(v->kids[0]->type);
     case CTUNE_V_SELECT:
@@ -328,6 +337,7 @@ const ctune_value *ctune_lane_vector(ctune_lane_ctx *c, const ctune_value *v) {
     case CTUNE_V_BNOT:
     case CTUNE_V_MIN:
     case CTUNE_V_MAX:
+    case CTUNE_V_CALL:
     case CTUNE_V_CONVERT:
         for (int i = 0; i < v->n_kids; i++) {
             kids[i] = ctune_lane_vector(c, v->kids[i]);

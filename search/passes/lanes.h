@@ -16,6 +16,7 @@ typedef struct ctune_lane_ctx {
     ctune_type widest;
     int n_private, cap_private; /* scalar variables that live within one iteration */
     int *scalar, *vector;
+    bool is_approx;               /* may functions have other bits, of the library for vectors? */
     const ctune_value *statement; /* value of the statement at work */
     const ctune_place *target;    /* STORE: its place, else NULL */
 } ctune_lane_ctx;

@@ -100,6 +100,7 @@ static void enumerate(settler *s, int at) {
 
 /* 1: cond always holds, 0: never, -1: not known. */
 static int outcome(settler *s, const ctune_aff *cond) {
+    bool is_known = !ctune_loops_has_load(s->l, cond);
     for (int v = 0; v < s->l->n_vars; v++) {
         s->is_needed[v] = false;
     }
@@ -108,7 +109,12 @@ static int outcome(settler *s, const ctune_aff *cond) {
         if (s->is_needed[s->chain[i]->var]) {
             need(s, s->chain[i]->lo);
             need(s, s->chain[i]->hi);
+            is_known &= !ctune_loops_has_load(s->l, s->chain[i]->lo) &&
+                        !ctune_loops_has_load(s->l, s->chain[i]->hi);
         }
+    }
+    if (!is_known) {
+        return -1; /* the elements of tensors are not known here */
     }
     s->cond = cond;
     s->n_points = 0;

@@ -103,8 +103,8 @@ static void note_stored_types(ctune_lnode *node, void *data) {
 }
 
 /* Lanes of a VECTOR loop, 1 = none. */
-static int plan(ctune_loops *l, int vector_bytes, ctune_lnode *node) {
-    ctune_lane_ctx c = {.l = l, .var = node->var};
+static int plan(ctune_loops *l, int vector_bytes, bool is_approx, ctune_lnode *node) {
+    ctune_lane_ctx c = {.l = l, .var = node->var, .is_approx = is_approx};
     int64_t trips = ctune_for_trips(l, node);
     if (node->step != 1 || trips < 2) {
         return 1;
@@ -201,8 +201,8 @@ static void sink(ctune_loops *l, ctune_lnode *node) {
     }
 }
 
-static void apply(ctune_loops *l, ctune_lnode *node, int lanes) {
-    ctune_lane_ctx c = {.l = l, .var = node->var};
+static void apply(ctune_loops *l, ctune_lnode *node, bool is_approx, int lanes) {
+    ctune_lane_ctx c = {.l = l, .var = node->var, .is_approx = is_approx};
     for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
         if (!check_node(&c, kid)) { /* fills the private variables; held when planned */
             ctune_loops_fail(l, CTUNE_EBUG, "vectorise: a loop changed since it was checked");
@@ -224,12 +224,47 @@ static void apply(ctune_loops *l, ctune_lnode *node, int lanes) {
 typedef struct vec_pass {
     ctune_loops *l;
     int vector_bytes;
+    bool is_approx; /* see ctune_lane_ctx */
     int n_loops, cap_loops;
     vec_loop *loops;
     int *buffer_lanes; /* [l->n_buffers] REGISTER: lanes of the loops that use it */
     int lanes;         /* of the loop at work */
     bool is_changed;
 } vec_pass;
+
+typedef struct register_search {
+    const ctune_loops *l;
+    bool is_found;
+} register_search;
+
+static bool is_register(const ctune_loops *l, const ctune_place *place) {
+    return place->is_buffer && l->buffer[place->id].scope == CTUNE_SCOPE_REGISTER;
+}
+
+static void search_value(register_search *s, const ctune_value *v) {
+    if (v != NULL && v->op == CTUNE_V_LOAD && is_register(s->l, &v->place)) {
+        s->is_found = true;
+    }
+    for (int i = 0; v != NULL && i < v->n_kids; i++) {
+        search_value(s, v->kids[i]);
+    }
+}
+
+static void search_node(ctune_lnode *node, void *data) {
+    register_search *s = data;
+    if (node->kind == CTUNE_L_STORE && is_register(s->l, &node->place)) {
+        s->is_found = true;
+    }
+    search_value(s, node->value);
+    search_value(s, node->test);
+}
+
+/* Must the loop be repeated for its register arrays to become variables? */
+static bool uses_registers(const ctune_loops *l, ctune_lnode *node) {
+    register_search s = {.l = l};
+    ctune_lnode_walk(node, search_node, &s);
+    return s.is_found;
+}
 
 static void collect(vec_pass *p, ctune_lnode *node) {
     if (node->kind == CTUNE_L_FOR && node->ann == CTUNE_LANN_VECTOR) {
@@ -248,12 +283,12 @@ static void collect(vec_pass *p, ctune_lnode *node) {
         if (ctune_for_trips(p->l, node) < 0) {
             node->ann = CTUNE_LANN_SIMD;
         } else {
-            int lanes = plan(p->l, p->vector_bytes, node);
+            int lanes = plan(p->l, p->vector_bytes, p->is_approx, node);
             p->loops[p->n_loops++] = (vec_loop){node, lanes};
             if (lanes > 1) {
                 return;
             }
-            node->ann = CTUNE_LANN_FULL;
+            node->ann = uses_registers(p->l, node) ? CTUNE_LANN_FULL : CTUNE_LANN_SIMD;
         }
     }
     for (ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
@@ -304,7 +339,9 @@ static void agree(vec_pass *p) {
 }
 
 ctune_status ctune_pass_vectorise(ctune_loops *l, const ctune_pass_options *options) {
-    vec_pass p = {.l = l, .vector_bytes = options->target->vector_bytes};
+    vec_pass p = {.l = l,
+                  .vector_bytes = options->target->vector_bytes,
+                  .is_approx = l->region->reassoc && options->target->vector_math};
     p.buffer_lanes = CTUNE_NEW_ARRAY(l->arena, int, l->n_buffers + 1);
     if (ctune_loops_status(l) != CTUNE_OK || p.buffer_lanes == NULL) {
         return ctune_loops_status(l);
@@ -316,9 +353,10 @@ ctune_status ctune_pass_vectorise(ctune_loops *l, const ctune_pass_options *opti
     agree(&p);
     for (int i = 0; i < p.n_loops && ctune_loops_status(l) == CTUNE_OK; i++) {
         if (p.loops[i].lanes > 1) {
-            apply(l, p.loops[i].node, p.loops[i].lanes);
+            apply(l, p.loops[i].node, p.is_approx, p.loops[i].lanes);
         } else if (p.loops[i].node->ann == CTUNE_LANN_VECTOR) {
-            p.loops[i].node->ann = CTUNE_LANN_FULL; /* lowered to 1 by another loop */
+            p.loops[i].node->ann =
+                CTUNE_LANN_FULL; /* a register array; lowered to 1 by another loop */
         }
     }
     return ctune_loops_status(l);

@@ -121,6 +121,55 @@ static change add_change(change sum, change part, int64_t coef) {
     return sum;
 }
 
+/* Coefficient in the sum of the statement's dim in a line; 0 when it stands in none. */
+static int64_t line_coef(const ctune_nest *nest, int stmt, const ctune_sum *sum, int line,
+                         bool *is_inside) {
+    const ctune_stmt *s = &nest->form->tree->stmts[stmt];
+    *is_inside = false;
+    for (int d = 0; d < s->n_dims; d++) {
+        if (nest->form->vecs.line[s->dims[d]] != line) {
+            continue;
+        }
+        *is_inside = true;
+        for (int t = 0; t < sum->n; t++) {
+            if (sum->term[t].kind == CTUNE_SUM_DIM && sum->term[t].of == s->dims[d]) {
+                return sum->term[t].coef;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Dims of one line that both statements have, each its own, change together: by the line's
+ * distance. false: term t is none of such, or nothing is known. *part: 0 when an earlier term spoke
+ * for all. */
+static bool change_of_line(const ctune_nest *nest, const ctune_depvec *vec, const ctune_sum *sum,
+                           int t, change *part) {
+    const ctune_depvecs *vecs = &nest->form->vecs;
+    int line = vecs->line == NULL ? -1 : vecs->line[sum->term[t].of];
+    bool in_src, in_dst;
+    change own = change_of_dim(nest, vec, sum->term[t].of);
+    if (line < 0 || !vec->has_lines || own.min != CTUNE_DIST_MIN || own.max != CTUNE_DIST_MAX) {
+        return false;
+    }
+    int64_t src = line_coef(nest, vec->src, sum, line, &in_src);
+    int64_t dst = line_coef(nest, vec->dst, sum, line, &in_dst);
+    if (in_src && in_dst && src != dst) {
+        return false;
+    }
+    for (int k = 0; k < t; k++) {
+        bool is_told =
+            sum->term[k].kind == CTUNE_SUM_DIM && vecs->line[sum->term[k].of] == line &&
+            (has_dim(nest, vec->src, sum->term[k].of) || has_dim(nest, vec->dst, sum->term[k].of));
+        if (is_told) {
+            *part = (change){0, 0};
+            return true;
+        }
+    }
+    *part = (change){vec->line_min[line], vec->line_max[line]};
+    return true;
+}
+
 /* Of a loop's values: the dim's, the sum's. */
 static change change_of(const ctune_nest *nest, const ctune_depvec *vec, int node) {
     const ctune_sum *sum = ctune_nest_sum(nest, node);
@@ -133,7 +182,9 @@ static change change_of(const ctune_nest *nest, const ctune_depvec *vec, int nod
         change part = {0, 0};
         switch ((ctune_sum_kind)term->kind) {
         case CTUNE_SUM_DIM:
-            part = change_of_dim(nest, vec, term->of);
+            if (!change_of_line(nest, vec, sum, t, &part)) {
+                part = change_of_dim(nest, vec, term->of);
+            }
             break;
         case CTUNE_SUM_STMT:
             part.min = part.max = (term->of == vec->dst) - (term->of == vec->src);
@@ -300,7 +351,8 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
 }
 
 bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size) {
-    return check_reductions(nest, why, why_size) && check_vecs(nest, why, why_size) &&
+    return ctune_nest_check_loads(nest, why, why_size) &&
+           check_reductions(nest, why, why_size) && check_vecs(nest, why, why_size) &&
            ctune_nest_check_placed(nest, why, why_size) &&
            ctune_nest_check_caches(nest, why, why_size);
 }
@@ -366,7 +418,8 @@ ctune_status ctune_nest_check_exact(ctune_ctx *ctx, ctune_deps *deps, const ctun
     char why[200];
     exact e = {.nest = nest};
     find_stmts(nest, e.node_of_stmt);
-    *legal = check_reductions(nest, why, sizeof why) &&
+    *legal = ctune_nest_check_loads(nest, why, sizeof why) &&
+             check_reductions(nest, why, sizeof why) &&
              ctune_nest_check_placed(nest, why, sizeof why) &&
              ctune_nest_check_caches(nest, why, sizeof why);
     if (!*legal) {

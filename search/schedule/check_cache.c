@@ -2,8 +2,9 @@
  * Legality of caches: nothing may write what a pack has copied, or touch memory whose value lives
  * in registers, during one iteration of the loop at which the cache sits.
  *
- * Decided on tensors and index forms; only where a statement reads other elements of its own target
- * (lu, trmm) are the direction vectors asked too.
+ * Decided on tensors and index forms; where a tensor is written in the nest, on what the form knows
+ * of its reads; where a statement reads other elements of its own target (lu, trmm), on the
+ * direction vectors.
  */
 #include "search/schedule/nest_ops.h"
 
@@ -15,16 +16,57 @@ static const ctune_stage *stage_of(const ctune_nest *nest, int stmt) {
     return &nest->region->stages[nest->form->tree->stmts[stmt].stage];
 }
 
-static const char *check_pack(const ctune_nest *nest, const ctune_cache *cache) {
-    int tensor = stage_of(nest, cache->stmt)->reads[cache->read]->access.tensor;
+/* Do statements inside the branch of the loop's body that holds `stmt` write the tensor?
+ * *by_placed: one of them in a place that the form does not know. */
+static bool is_written_under(const ctune_nest *nest, int tensor, int at, int stmt,
+                             bool *by_placed) {
+    int branch = ctune_nest_find_stmt(nest, stmt);
+    while (branch > 0 && nest->node[branch].parent != at) {
+        branch = nest->node[branch].parent;
+    }
+    bool is_written = false;
+    *by_placed = false;
     for (int i = 1; i < nest->n_nodes; i++) {
         if (nest->node[i].kind == CTUNE_NN_STMT &&
             stage_of(nest, nest->node[i].stmt)->target.tensor == tensor &&
-            ctune_nest_is_ancestor(nest, cache->at, i)) {
-            return "a packed tensor is written under the loop at which it is packed";
+            ctune_nest_is_ancestor(nest, branch, i)) {
+            is_written = true;
+            *by_placed = *by_placed || nest->node[i].placed >= 0;
         }
     }
-    return NULL;
+    return is_written;
+}
+
+/* Leading dims of the statement that stand still during one iteration of loop `at`. */
+static int n_fixed_dims(const ctune_nest *nest, int stmt, int at) {
+    const ctune_stmt *s = &nest->form->tree->stmts[stmt];
+    int n = 0;
+    for (bool is_fixed = true; is_fixed && n < s->n_dims; n += is_fixed) {
+        is_fixed = false;
+        for (int up = at; up > 0; up = nest->node[up].parent) {
+            const ctune_nnode *loop = &nest->node[up];
+            is_fixed = is_fixed || (loop->kind == CTUNE_NN_LOOP && loop->sum < 0 &&
+                                    loop->dim == s->dims[n] && loop->step == 1);
+        }
+    }
+    return n;
+}
+
+bool ctune_nest_is_stable(const ctune_nest *nest, int stmt, int read, int at) {
+    bool by_placed;
+    int tensor = stage_of(nest, stmt)->reads[read]->access.tensor;
+    if (!is_written_under(nest, tensor, at, stmt, &by_placed)) {
+        return true;
+    }
+    return !by_placed && nest->form->stable != NULL &&
+           nest->node[ctune_nest_find_stmt(nest, stmt)].placed < 0 &&
+           nest->form->stable[stmt][read] <= n_fixed_dims(nest, stmt, at);
+}
+
+static const char *check_pack(const ctune_nest *nest, const ctune_cache *cache) {
+    return ctune_nest_is_stable(nest, cache->stmt, cache->read, cache->at)
+               ? NULL
+               : "what is packed is written under the loop at which it is packed";
 }
 
 /* Bit d: the target's index depends on dim dims[d] of the statement. */
@@ -200,8 +242,9 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
         if (loop->next >= 0 || nest->node[loop->parent].first != up) {
             return "a register tile needs a perfect nest below its loop";
         }
-        if (loop->kind == CTUNE_NN_LOOP && loop->sum >= 0) {
-            return "a register tile cannot hold a loop over a sum";
+        if (loop->kind == CTUNE_NN_LOOP &&
+            (loop->sum >= 0 || ctune_stmt_is_block(nest->region, stmt, loop->dim))) {
+            return "a register tile cannot hold a loop over a sum or over blocks";
         }
         if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) &&
             loop->ann != CTUNE_ANN_UNROLL && loop->ann != CTUNE_ANN_VECTOR) {

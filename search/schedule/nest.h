@@ -19,8 +19,8 @@
 #include "search/deps/deps.h"
 
 enum {
-    CTUNE_NEST_NODES = 96,
-    CTUNE_NEST_CACHES = 16,
+    CTUNE_NEST_NODES = 160,
+    CTUNE_NEST_CACHES = 24,
     CTUNE_NEST_SUMS = 8,
     CTUNE_SUM_TERMS = 8,
     CTUNE_NAME_BYTES = 24

@@ -55,6 +55,11 @@ int64_t ctune_nest_trip(const ctune_nest *nest, int node);
  * are not. */
 int64_t ctune_tree_const_extent(const ctune_tree *tree, int dim);
 
+/* Do the loops whose bounds are loads stand inside of those over the loads' axes (check_load.c)? */
+bool ctune_nest_check_loads(const ctune_nest *nest, char *why, size_t why_size);
+/* Does nothing write what a read of the statement touches while, in one iteration of loop `at` (0:
+ * the whole nest), the part of its body that holds the statement runs? */
+bool ctune_nest_is_stable(const ctune_nest *nest, int stmt, int read, int at);
 /* Legality of the caches (check.c calls it). */
 bool ctune_nest_check_caches(const ctune_nest *nest, char *why, size_t why_size);
 

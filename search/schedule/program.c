@@ -105,6 +105,72 @@ static ctune_status split_domain(ctune_ctx *ctx, ctune_program *program, const c
     return ctune_tree_split_domain(ctx, program->deps, tree, dim, cond, out);
 }
 
+static int find_dim(const ctune_tree *tree, const char *name) {
+    int dim = 0;
+    while (dim < tree->n_dims && strcmp(tree->dims[dim].name, name) != 0) {
+        dim++;
+    }
+    return dim < tree->n_dims ? dim : -1;
+}
+
+static ctune_status no_loop(ctune_ctx *ctx, const ctune_prim *prim, const char *name) {
+    return ctune_fail(ctx, CTUNE_EUSAGE, "%s: no loop named '%s'", ctune_prim_get(prim->kind)->name,
+                      name);
+}
+
+static ctune_status block(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
+                          const ctune_prim *prim, ctune_tree **out) {
+    int n = prim->n_names - 2;
+    const char *name = prim->name[n], *at = prim->name[n + 1];
+    ctune_block b = {.name = name, .at = find_dim(tree, at), .factor = prim->number, .n = n};
+    if (b.at < 0) {
+        return no_loop(ctx, prim, at);
+    }
+    if (n > CTUNE_MAX_DEPTH || b.factor < 2 || b.factor > CTUNE_MAX_FACTOR) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "block: %s",
+                          n > CTUNE_MAX_DEPTH ? "too many loops in the sum"
+                                              : "the factor must lie in 2 .. 2^30");
+    }
+    if (find_dim(tree, name) >= 0 || find_param(program->region, name) >= 0 ||
+        strcmp(name, "root") == 0) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "block: the name '%s' is taken", name);
+    }
+    for (int k = 0; k < n; k++) {
+        b.dim[k] = find_dim(tree, prim->name[k]);
+        b.coef[k] = prim->coef[k];
+        if (b.dim[k] < 0) {
+            return no_loop(ctx, prim, prim->name[k]);
+        }
+    }
+    return ctune_tree_block(ctx, program->deps, tree, &b, out);
+}
+
+static ctune_status sink(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
+                         const ctune_prim *prim, ctune_tree **out) {
+    int dim = find_dim(tree, prim->name[0]);
+    return dim < 0 ? no_loop(ctx, prim, prim->name[0])
+                   : ctune_tree_sink(ctx, program->deps, tree, dim, out);
+}
+
+ctune_status ctune_program_step(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
+                                const ctune_prim *prim, ctune_tree **out) {
+    switch (prim->kind) {
+    case CTUNE_PRIM_DISTRIBUTE:
+        return ctune_tree_distribute(ctx, program->deps, tree, out);
+    case CTUNE_PRIM_FUSE:
+        return fuse(ctx, program, tree, prim, out);
+    case CTUNE_PRIM_SPLIT_DOMAIN:
+        return split_domain(ctx, program, tree, prim, out);
+    case CTUNE_PRIM_BLOCK:
+        return block(ctx, program, tree, prim, out);
+    case CTUNE_PRIM_SINK:
+        return sink(ctx, program, tree, prim, out);
+    default:
+        return ctune_fail(ctx, CTUNE_EBUG, "%s is not structural",
+                          ctune_prim_get(prim->kind)->name);
+    }
+}
+
 /* The tree after one structural primitive; replaces form->tree. */
 static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form *form,
                               const ctune_prim *prim, bool *is_source) {
@@ -116,15 +182,6 @@ static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form
     case CTUNE_PRIM_ROUND:
         form->round_products = true;
         return CTUNE_OK;
-    case CTUNE_PRIM_DISTRIBUTE:
-        status = ctune_tree_distribute(ctx, program->deps, form->tree, &next);
-        break;
-    case CTUNE_PRIM_FUSE:
-        status = fuse(ctx, program, form->tree, prim, &next);
-        break;
-    case CTUNE_PRIM_SPLIT_DOMAIN:
-        status = split_domain(ctx, program, form->tree, prim, &next);
-        break;
     case CTUNE_PRIM_POLYHEDRAL:
         if (!*is_source) {
             return ctune_fail(ctx, CTUNE_EREFUSED,
@@ -133,8 +190,8 @@ static ctune_status transform(ctune_ctx *ctx, ctune_program *program, ctune_form
         status = ctune_tree_polyhedral(ctx, program->deps, (ctune_poly_mode)prim->number, &next);
         break;
     default:
-        return ctune_fail(ctx, CTUNE_EBUG, "%s is not structural",
-                          ctune_prim_get(prim->kind)->name);
+        status = ctune_program_step(ctx, program, form->tree, prim, &next);
+        break;
     }
     if (status == CTUNE_OK) {
         ctune_tree_destroy(form->tree);
@@ -172,6 +229,22 @@ static ctune_status check_legal(ctune_ctx *ctx, ctune_program *program, ctune_fo
     return status != CTUNE_OK || legal ? status : CTUNE_EREFUSED; /* words are in ctx->error */
 }
 
+static ctune_status find_stable(ctune_ctx *ctx, const ctune_program *program, ctune_form *form) {
+    const ctune_tree *tree = form->tree;
+    uint8_t **stable = CTUNE_NEW_ARRAY(tree->arena, uint8_t *, tree->n_stmts + 1);
+    for (int s = 0; stable != NULL && s < tree->n_stmts; s++) {
+        const ctune_stage *stage = &program->region->stages[tree->stmts[s].stage];
+        stable[s] = CTUNE_NEW_ARRAY(tree->arena, uint8_t, stage->n_reads + 1);
+        for (int r = 0; stable[s] != NULL && r < stage->n_reads; r++) {
+            stable[s][r] =
+                (uint8_t)ctune_deps_stable(ctx, program->deps, tree, s, &stage->reads[r]->access);
+        }
+    }
+    form->stable = (const uint8_t *const *)stable;
+    return ctune_arena_has_failed(tree->arena) ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                                               : CTUNE_OK;
+}
+
 /* Fill an empty form from the first n primitives. */
 static ctune_status form_build(ctune_ctx *ctx, ctune_program *program, const ctune_prim *prim,
                                int n, ctune_form *form) {
@@ -187,7 +260,10 @@ static ctune_status form_build(ctune_ctx *ctx, ctune_program *program, const ctu
     if (status == CTUNE_OK) {
         status = estimate(ctx, program->region, form);
     }
-    return status == CTUNE_OK ? check_legal(ctx, program, form) : status;
+    if (status == CTUNE_OK) {
+        status = check_legal(ctx, program, form);
+    }
+    return status == CTUNE_OK ? find_stable(ctx, program, form) : status;
 }
 
 /* Takes prefix. */

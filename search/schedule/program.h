@@ -14,7 +14,8 @@ typedef struct ctune_form {
     char *prefix; /* canonical text of the structural primitives, "" = source order */
     ctune_tree *tree;
     ctune_depvecs vecs;
-    int n_fixed; /* specialize: parameters fixed */
+    const uint8_t *const *stable; /* [n_stmts][n_reads]: ctune_deps_stable of each read */
+    int n_fixed;                  /* specialize: parameters fixed */
     int fixed_param[8];
     int64_t fixed_value[8];
     bool round_products; /* no product may be fused with a sum */
@@ -41,6 +42,11 @@ void ctune_program_set_rounding(ctune_program *program, bool rounds);
 CTUNE_MUST_USE ctune_status ctune_program_form(ctune_ctx *ctx, ctune_program *program,
                                                const ctune_schedule *schedule,
                                                const ctune_form **out);
+/* The tree after one structural primitive that changes it (not specialize, not polyhedral). Owner
+ * of *out: caller. EREFUSED, EUSAGE with words. */
+CTUNE_MUST_USE ctune_status ctune_program_step(ctune_ctx *ctx, ctune_program *program,
+                                               const ctune_tree *tree, const ctune_prim *prim,
+                                               ctune_tree **out);
 /* Apply a whole schedule. EREFUSED with the primitive and the rule in ctx->error when it is not
  * legal; EUSAGE when an operand does not exist. nest is written only on OK. The legality of the
  * final order is checked (ctune_nest_check). */

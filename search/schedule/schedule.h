@@ -10,6 +10,8 @@
  *     fuse S0 S1 1
  *     polyhedral max
  *     split_domain i at 2*i - n < 4  # loop i twice: where it holds, then where not
+ *     block j + j_2 by 16 -> x at i  # x: tile number of a sum of loops, a loop of the structure
+ *     sink i                         # i innermost around each of its statements
  *     specialize n=1024              # parameter fixed: the code is guarded by n == 1024
  *     round_products                 # each product is rounded before it is added
  *     split i 64 -> i0 i1            # i0 advances by 64, i1 runs inside
@@ -42,6 +44,9 @@
     X(POLYHEDRAL, "polyhedral", 1, "m", "max|min|smart: structure proposed by isl's scheduler")    \
     X(SPLIT_DOMAIN, "split_domain", 1, "n@c",                                                      \
       "i at e < c: loop i twice, first where the condition holds, then where not")                 \
+    X(BLOCK, "block", 1, "fb#>n@n",                                                                \
+      "e by f -> x at i: tiles of a sum of loops as a loop of the structure, outside i")           \
+    X(SINK, "sink", 1, "n", "i: innermost around each of its statements")                          \
     X(SPLIT, "split", 0, "n#>nn", "i f -> io ii: tile loop i by f")                                \
     X(REORDER, "reorder", 0, "+", "a b c ...: loops of one nest, outermost first")                 \
     X(TILE, "tile", 0, "fb#>n@n",                                                                  \
@@ -74,7 +79,7 @@ typedef struct ctune_prim_info {
 } ctune_prim_info;
 const ctune_prim_info *ctune_prim_get(ctune_prim_kind kind);
 
-enum { CTUNE_PRIM_NAMES = 24, CTUNE_SCHEDULE_PRIMS = 96 };
+enum { CTUNE_PRIM_NAMES = 24, CTUNE_SCHEDULE_PRIMS = 256 };
 
 typedef struct ctune_prim {
     ctune_prim_kind kind;

@@ -175,7 +175,7 @@ static void make_parallel(builder *b) {
 
 static void cache(builder *b, ctune_prim_kind kind, int read, int at) {
     const ctune_tree *tree = b->nest->form->tree;
-    const char *stage = b->nest->region->stages[tree->stmts[b->c->stmt].stage].name;
+    const char *stage = ctune_stmt_name(b->nest->region, tree, b->c->stmt);
     bool is_pack = kind == CTUNE_PRIM_CACHE_READ;
     ctune_cache_kind cache_kind = is_pack ? CTUNE_CACHE_PACK : CTUNE_CACHE_REGISTER;
     if (ctune_nest_cache(b->nest, cache_kind, b->c->stmt, read, at) != NULL) {
@@ -201,8 +201,7 @@ static int block_loop(const builder *b, const pack_read *pack) {
             return b->order[k];
         }
     }
-    int around = b->nest->node[b->order[0]].parent;
-    return pack->whole_ok ? around : b->n_cache > 0 ? b->order[0] : -1;
+    return pack->whole_at >= 0 ? pack->whole_at : b->n_cache > 0 ? b->order[0] : -1;
 }
 
 /* Innermost space mid loop that moves the tensor and has another one inside, which uses the panel
@@ -244,6 +243,11 @@ bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule 
             b.mid[d] = b.order[b.n_order++] = c->node[d];
             b.cache[d] = b.reg[d] = -1;
         }
+    } else if (p->shape == SHAPE_WAVE) {
+        for (int d = 0; d < c->m; d++) {
+            b.mid[d] = b.cache[d] = b.reg[d] = -1;
+        }
+        b.ok = wave_build(&c->wave, p->wave, nest, schedule, &b.order[b.n_order++]);
     } else {
         split_all(&b);
         if (!b.ok) {

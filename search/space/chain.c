@@ -153,6 +153,11 @@ static void add_chain(finder *f, const int16_t *loops, int n) {
     c->n_stmts = n_body_stmts(nest, loops[n - 1]);
     c->work = work_of(nest, loops[0]);
     int start = c->n_stmts > 0 ? band_start(nest, loops, n, stmt) : n;
+    for (int k = start; k < n; k++) { /* loops over blocks stay where they are */
+        const ctune_stmt *inside = &nest->form->tree->stmts[stmt];
+        bool is_block = ctune_stmt_is_block(nest->region, inside, nest->node[loops[k]].dim);
+        start = is_block ? k + 1 : start;
+    }
     for (int k = 0; k < start; k++) {
         c->outer[c->n_outer] = loops[k];
         c->outer_par[c->n_outer++] = is_parallel_in_place(nest, loops[k]);

@@ -103,6 +103,16 @@ static bool is_name_taken(const ctune_nest *nest, const char *name) {
     return false;
 }
 
+void space_loop_name(const ctune_nest *nest, const char *base, char letter,
+                     char name[CTUNE_NAME_BYTES]) {
+    for (int n_bars = 0; n_bars < 6; n_bars++) {
+        snprintf(name, CTUNE_NAME_BYTES, "%.16s%.*s%c", base, n_bars, "_____", letter);
+        if (!is_name_taken(nest, name)) {
+            return;
+        }
+    }
+}
+
 /* "j0", "j1", "j2" for dim j; underscores before the digit when j ends in one or a name is taken by
  * something else. */
 static void level_names(const ctune_nest *nest, int node, char name[3][CTUNE_NAME_BYTES]) {
@@ -254,13 +264,10 @@ static void choose_unrolled_dims(const ctune_nest *nest, chain *c) {
     }
 }
 
-/* 0 = none; then powers of two, 1.5 times them, and equal parts of the extent, below the extent. */
-static void choose_tiles(chain *c, int d) {
+void choose_sizes(double extent, int least, int *list, int *n) {
     static const int n_parts[] = {2, 3, 4, 5, 6, 8};
-    int *list = c->cache[d], *n = &c->n_cache[d];
-    double extent = c->extent[d];
     add_sorted(list, n, MAX_CACHE_SIZES, 0);
-    for (int64_t size = 8; (double)size < extent && size <= 4096; size *= 2) {
+    for (int64_t size = least; (double)size < extent && size <= 4096; size *= 2) {
         add_sorted(list, n, MAX_CACHE_SIZES, (int)size);
         if ((double)(size + size / 2) < extent) {
             add_sorted(list, n, MAX_CACHE_SIZES, (int)(size + size / 2));
@@ -320,6 +327,40 @@ static bool is_same_access(const ctune_access *a, const ctune_access *b) {
     return true;
 }
 
+/* Does what the access touches differ between iterations of the loop? A loop over blocks moves what
+ * its constraints tie to it. */
+static bool moves_access(const ctune_nest *nest, int i_stmt, const ctune_access *access, int dim) {
+    const ctune_stmt *stmt = &nest->form->tree->stmts[i_stmt];
+    for (int d = 0; d < stmt->n_dims; d++) {
+        bool is_tied = stmt->dims[d] == dim, is_used = false;
+        for (int c = 0; c < stmt->n_cons && !is_tied; c++) {
+            is_tied = ctune_aff_coef(stmt->cons[c], CTUNE_TERM_AXIS, dim) != 0 &&
+                      ctune_aff_coef(stmt->cons[c], CTUNE_TERM_AXIS, stmt->dims[d]) != 0;
+        }
+        for (int i = 0; i < access->n_idx && is_tied && !is_used; i++) {
+            is_used = ctune_stmt_moves(nest->region, stmt, access->idx[i], stmt->dims[d]);
+        }
+        if (is_tied && is_used) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where around the band a read may be packed: at the loop outside of those that do not move it. */
+static int whole_at(const ctune_nest *nest, const chain *c, int read) {
+    int at = nest->node[c->node[0]].parent;
+    if (!ctune_nest_is_stable(nest, c->stmt, read, at)) {
+        return -1;
+    }
+    const ctune_access *access = &stage_of(nest, c->stmt)->reads[read]->access;
+    while (at > 0 && !moves_access(nest, c->stmt, access, nest->node[at].dim) &&
+           ctune_nest_is_stable(nest, c->stmt, read, nest->node[at].parent)) {
+        at = nest->node[at].parent;
+    }
+    return at;
+}
+
 static void choose_packs(const ctune_nest *nest, chain *c) {
     const ctune_stage *stage = stage_of(nest, c->stmt);
     uint32_t all = (1u << c->m) - 1;
@@ -330,12 +371,12 @@ static void choose_packs(const ctune_nest *nest, chain *c) {
         for (int k = 0; k < r; k++) {
             is_known = is_known || is_same_access(&stage->reads[k]->access, access);
         }
+        int at = whole_at(nest, c, r);
         if (dims == 0 || dims == all || is_known ||
-            is_written_under(nest, access->tensor, c->node[0])) {
+            (at < 0 && is_written_under(nest, access->tensor, c->node[0]))) {
             continue;
         }
-        bool whole_ok = !is_written_under(nest, access->tensor, nest->node[c->node[0]].parent);
-        c->pack[c->n_packs++] = (pack_read){r, dims, whole_ok};
+        c->pack[c->n_packs++] = (pack_read){r, dims, at};
     }
 }
 
@@ -390,6 +431,15 @@ static uint32_t tileable_dims(const ctune_nest *nest, const chain *c) {
     return dims;
 }
 
+int chain_find_shape(const chain *c, chain_shape shape) {
+    for (int k = 0; k < c->n_shapes; k++) {
+        if (c->shape[k] == shape) {
+            return k;
+        }
+    }
+    return -1;
+}
+
 void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
     const ctune_nest *nest = &fs->base;
     const ctune_stage *stage = stage_of(nest, c->stmt);
@@ -402,7 +452,7 @@ void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
     for (int d = 0; d < c->m; d++) {
         level_names(nest, c->node[d], c->name[d]);
         if (!(c->rigid >> d & 1)) {
-            choose_tiles(c, d);
+            choose_sizes(c->extent[d], 8, c->cache[d], &c->n_cache[d]);
         }
         c->par |= trial_parallel(fs, c, d) ? 1u << d : 0;
     }
@@ -420,6 +470,9 @@ void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
         }
     }
     c->shape[c->n_shapes++] = SHAPE_PLAIN;
+    if (wave_find(fs, c)) {
+        c->shape[c->n_shapes++] = SHAPE_WAVE;
+    }
     choose_unrolled_dims(nest, c);
     ctune_nest trial = *nest;
     c->may_stream = c->n_stmts == 1 && ctune_nest_stream(&trial, c->stmt) == NULL &&

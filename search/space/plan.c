@@ -101,7 +101,7 @@ static void decode_parallel(decoder *dec, const chain *c, plan *p) {
     for (int k = 0; k < c->n_outer; k++) {
         n += c->outer_par[k];
     }
-    for (int d = 0; d < c->m; d++) {
+    for (int d = 0; d < c->m && p->shape != SHAPE_WAVE; d++) {
         n += (c->par >> d & 1) ? 1 + (p->cache[d] > 0) : 0;
     }
     p->par = take(dec, c->slots.par, N_PAR_CHOICES);
@@ -121,7 +121,9 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     if (c->m > 0) {
         out->shape = c->shape[take(&dec, c->slots.shape, c->n_shapes)];
     }
-    if (out->shape != SHAPE_SOURCE) {
+    if (out->shape == SHAPE_WAVE) {
+        out->wave = c->wave.size[take(&dec, c->slots.wave, c->wave.n_sizes)];
+    } else if (out->shape != SHAPE_SOURCE) {
         decode_vector(&dec, c, out);
         decode_unroll(&dec, c, 0, out);
         decode_unroll(&dec, c, 1, out);
@@ -137,8 +139,31 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     decode_parallel(&dec, c, out);
 }
 
+void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list) {
+    decoder dec = {point, list};
+    bool has_tile = false;
+    memset(out, 0, sizeof *out);
+    if (take(&dec, b->on_slot, 2) == 0) {
+        return;
+    }
+    int at = list != NULL ? list->n - 1 : 0; /* the switch */
+    for (int k = 0; k < b->n; k++) {
+        const band_tile *t = &b->tile[k];
+        out->tile[k] = t->size[take(&dec, t->slot, t->n_sizes)];
+        has_tile = has_tile || out->tile[k] > 0;
+    }
+    out->time = b->size[take(&dec, b->slot, b->n_sizes)];
+    if (!has_tile) { /* steps alone change nothing */
+        out->time = 0;
+        if (list != NULL) {
+            list->item[at].value = 0;
+            list->n = at + 1;
+        }
+    }
+}
+
 bool plan_is_sane(const chain *c, const plan *p) {
-    if (p->shape == SHAPE_SOURCE) {
+    if (p->shape == SHAPE_SOURCE || p->shape == SHAPE_WAVE) {
         return true;
     }
     int64_t n_vectors = 1;

@@ -213,15 +213,6 @@ static void seed_plain(const chain *c, const recipe *r, int shape, ctune_point *
     }
 }
 
-static int find_shape(const chain *c, chain_shape shape) {
-    for (int k = 0; k < c->n_shapes; k++) {
-        if (c->shape[k] == shape) {
-            return k;
-        }
-    }
-    return -1;
-}
-
 static void seed_form(const ctune_space *space, int form, const recipe *r, bool is_parallel,
                       ctune_point *point) {
     memset(point, 0, sizeof *point);
@@ -233,11 +224,11 @@ static void seed_form(const ctune_space *space, int form, const recipe *r, bool 
         if (c->m == 0 || r == NULL) {
             continue;
         }
-        int shape = find_shape(c, SHAPE_REGISTER);
+        int shape = chain_find_shape(c, SHAPE_REGISTER);
         if (shape > 0 && !r->is_plain) {
             seed_register(space, c, r, shape, point);
-        } else if (find_shape(c, SHAPE_PLAIN) > 0) {
-            seed_plain(c, r, find_shape(c, SHAPE_PLAIN), point);
+        } else if (chain_find_shape(c, SHAPE_PLAIN) > 0) {
+            seed_plain(c, r, chain_find_shape(c, SHAPE_PLAIN), point);
         }
     }
     ctune_space_normalise(space, point);
@@ -255,6 +246,55 @@ static int add_seed(const ctune_point *point, ctune_point *out, int n, int max) 
     return n;
 }
 
+/* Wavefronts wherever there are some, in tiles of about `size`. */
+static bool seed_waves(const ctune_space *space, int form, int size, ctune_point *point) {
+    const form_space *fs = space->form[form];
+    bool has_wave = false;
+    for (int k = 0; k < fs->n_chains; k++) {
+        const chain *c = fs->chain[k];
+        if (c->wave.skew > 0) {
+            has_wave = true;
+            set(point, c->slots.shape, chain_find_shape(c, SHAPE_WAVE));
+            set(point, c->slots.wave, size == 0 ? 0 : nearest(c->wave.size, c->wave.n_sizes, size));
+        }
+    }
+    return has_wave;
+}
+
+static int add_wave_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
+    static const int sizes[] = {32, 0, 128};
+    for (int i = 0; i < 3; i++) {
+        ctune_point point;
+        seed_form(space, form, NULL, false, &point);
+        if (seed_waves(space, form, sizes[i], &point)) {
+            ctune_space_normalise(space, &point);
+            n = add_seed(&point, out, n, max);
+        }
+    }
+    return n;
+}
+
+/* Time tiles around the source's loops, wavefronts where there are some, and around vector loops.
+ */
+static int add_band_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
+    const form_space *fs = space->form[form];
+    for (int k = 0; k < fs->n_bands; k++) {
+        for (int i = 0; i < band_n_seeds(&fs->band[k]); i++) {
+            for (int r = 0; r < 2; r++) {
+                ctune_point point;
+                seed_form(space, form, r == 0 ? NULL : &recipes[0], false, &point);
+                if (r == 0) {
+                    (void)seed_waves(space, form, 0, &point);
+                }
+                band_seed(space, form, &fs->band[k], i, &point);
+                ctune_space_normalise(space, &point);
+                n = add_seed(&point, out, n, max);
+            }
+        }
+    }
+    return n;
+}
+
 int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
     bool has_parallel = space->target->openmp && !space->program->region->serial;
     int n = 0;
@@ -268,6 +308,10 @@ int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
                 seed_form(space, f, row, false, &point);
                 n = add_seed(&point, out, n, max);
             }
+        }
+        for (int f = 0; f < space->n_forms && r == 0; f++) {
+            n = add_wave_seeds(space, f, out, n, max);
+            n = add_band_seeds(space, f, out, n, max - (max - n) / 2); /* half of what is left */
         }
     }
     return n;

@@ -66,7 +66,7 @@ static void init_slots(chain_slots *slots) {
 static void assign(ctune_space *space, chain *c, bool is_minor) {
     const form_space *fs = space->form[c->form];
     const ctune_tree *tree = fs->form->tree;
-    const char *s = space->program->region->stages[tree->stmts[c->stmt].stage].name;
+    const char *s = ctune_stmt_name(space->program->region, tree, c->stmt);
     if (space->target->openmp && !space->program->region->serial && may_be_parallel(c)) {
         c->slots.par = slot_of(space, N_PAR_CHOICES, false,
                                c->m > 0 ? "%s.parallel" : "%s.around.parallel", s);
@@ -80,6 +80,7 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
     if (is_minor) {
         return;
     }
+    c->slots.wave = slot_of(space, c->wave.n_sizes, true, "%s.wave", s);
     c->slots.u[0] = slot_of(space, c->n_u, false, "%s.unroll", s);
     c->slots.unroll[0] = slot_of(space, c->n_u > 1 ? N_UNROLL : 1, true, "%s.unroll.by", s);
     if (c->m > 2) {
@@ -96,6 +97,18 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
         c->slots.pack[k] = slot_of(space, N_PACK_CHOICES, false, "%s.pack.%d", s, c->pack[k].read);
     }
     c->slots.stream = slot_of(space, c->may_stream ? 2 : 1, false, "%s.stream", s);
+}
+
+static void assign_band(ctune_space *space, const form_space *fs, band *b) {
+    const ctune_tree *tree = fs->form->tree;
+    const char *s = space->program->region->stages[tree->stmts[b->stmt].stage].name;
+    b->on_slot = slot_of(space, 2, false, "%s.around", s);
+    b->slot = b->on_slot < 0 ? -1 : slot_of(space, b->n_sizes, true, "%s.around.%s", s, b->name[1]);
+    for (int k = 0; k < b->n; k++) {
+        b->tile[k].slot = b->on_slot < 0 ? -1
+                                         : slot_of(space, b->tile[k].n_sizes, true, "%s.around.%s",
+                                                   s, tree->dims[b->tile[k].dim].name);
+    }
 }
 
 static int by_work(const void *a, const void *b) {
@@ -115,6 +128,11 @@ void slots_assign(ctune_space *space) {
             init_slots(&c->slots);
             form_work[f] += c->m > 0 ? c->work : 0;
             all[n++] = c;
+        }
+    }
+    for (int f = 0; f < space->n_forms; f++) {
+        for (int k = 0; k < space->form[f]->n_bands; k++) {
+            assign_band(space, space->form[f], &space->form[f]->band[k]);
         }
     }
     qsort(all, (size_t)n, sizeof *all, by_work);

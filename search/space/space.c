@@ -1,9 +1,10 @@
 /*
  * The space: its forms, and the public operations on points.
  *
- * In: a program (region with dependences). The forms are the source's structure, its distribution
- * and what isl's scheduler proposes; structures that are not legal or that equal an earlier one are
- * dropped. Everything after creation is plain array work without isl.
+ * In: a program (region with dependences). The forms are the source's structure, its distribution,
+ * what isl's scheduler proposes, and blocks of nests with ordered reductions (blocks.c); structures
+ * that are not legal or that equal an earlier one are dropped. Everything after creation is plain
+ * array work without isl.
  */
 #include "search/space/space_private.h"
 
@@ -36,12 +37,12 @@ static bool is_known_form(const ctune_space *space, const ctune_form *form) {
 static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix) {
     const ctune_form *form = NULL;
     form_space *fs = calloc(1, sizeof *fs);
-    ctune_status status = CTUNE_ENOMEM;
+    ctune_status status;
     if (fs == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    ctune_schedule_append_text(&fs->prefix, prefix);
-    if (!fs->prefix.failed) {
+    status = ctune_schedule_parse(ctx, prefix, &fs->prefix);
+    if (status == CTUNE_OK) {
         status = ctune_program_form(ctx, space->program, &fs->prefix, &form);
     }
     bool is_wanted =
@@ -53,7 +54,28 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     fs->form = form;
     ctune_nest_init(&fs->base, space->program->region, form);
     space->form[space->n_forms++] = fs;
-    return chains_find(ctx, space, space->n_forms - 1);
+    status = chains_find(ctx, space, space->n_forms - 1);
+    if (status == CTUNE_OK) {
+        bands_find(fs);
+    }
+    return status;
+}
+
+/* Blocks of one and two register tiles' width, and deeper. */
+static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
+    static const int factors[] = {16, 32, 64};
+    int variant = -1;
+    ctune_status status = CTUNE_OK;
+    for (size_t k = 0; k < sizeof factors / sizeof *factors && status == CTUNE_OK; k++) {
+        ctune_text prefix;
+        ctune_text_init(&prefix);
+        status = blocks_propose(ctx, space, factors[k], &variant, &prefix);
+        if (status == CTUNE_OK && prefix.len > 0) {
+            status = add_form(ctx, space, ctune_text_get(&prefix));
+        }
+        ctune_text_clear(&prefix);
+    }
+    return status;
 }
 
 ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ctune_target *target,
@@ -70,6 +92,9 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
         status = add_form(ctx, space, prefixes[k]);
+    }
+    if (status == CTUNE_OK) {
+        status = add_blocked_forms(ctx, space);
     }
     if (status == CTUNE_OK && space->n_forms == 0) {
         status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");
@@ -109,6 +134,14 @@ static double n_at(int slot, int n) {
     return slot < 0 ? 1 : n;
 }
 
+static double band_size(const band *b) {
+    double size = n_at(b->slot, b->n_sizes);
+    for (int k = 0; k < b->n; k++) {
+        size *= n_at(b->tile[k].slot, b->tile[k].n_sizes);
+    }
+    return 1 + size;
+}
+
 static double chain_size(const chain *c) {
     double par = n_at(c->slots.par, N_PAR_CHOICES);
     if (c->m == 0 || c->slots.shape < 0) {
@@ -123,7 +156,10 @@ static double chain_size(const chain *c) {
     double unroll = 1 + (n_at(c->slots.u[0], c->n_u) - 1) * N_UNROLL;
     double unroll2 = 1 + (n_at(c->slots.u[1], c->n_u) - 1) * N_UNROLL2;
     double plain = tiles * lanes * unroll * unroll2;
-    return par * (1 + plain + (c->n_shapes > 2 ? plain * pow(N_PACK_CHOICES, c->n_packs) : 0));
+    double wave = c->wave.skew > 0 ? n_at(c->slots.wave, c->wave.n_sizes) : 0;
+    return par * (1 + plain + wave +
+                  (chain_find_shape(c, SHAPE_REGISTER) > 0 ? plain * pow(N_PACK_CHOICES, c->n_packs)
+                                                           : 0));
 }
 
 double ctune_space_size(const ctune_space *space) {
@@ -132,6 +168,9 @@ double ctune_space_size(const ctune_space *space) {
         double points = 1;
         for (int k = 0; k < space->form[f]->n_chains; k++) {
             points *= chain_size(space->form[f]->chain[k]);
+        }
+        for (int k = 0; k < space->form[f]->n_bands; k++) {
+            points *= band_size(&space->form[f]->band[k]);
         }
         size += points;
     }
@@ -148,10 +187,14 @@ int point_form(const ctune_space *space, const ctune_point *point) {
 static void find_active(const ctune_space *space, const ctune_point *point, active_list *list) {
     int form = point_form(space, point);
     plan p;
+    plan_band pb;
     list->n = 0;
     list->item[list->n++] = (active){0, (int16_t)space->n_forms, (int16_t)form};
     for (int k = 0; k < space->form[form]->n_chains; k++) {
         plan_decode(space->form[form]->chain[k], point, &p, list);
+    }
+    for (int k = 0; k < space->form[form]->n_bands; k++) {
+        plan_decode_band(&space->form[form]->band[k], point, &pb, list);
     }
 }
 
@@ -238,6 +281,13 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
     const form_space *fs = space->form[point_form(space, point)];
     memcpy(nest, &fs->base,
            offsetof(ctune_nest, node) + (size_t)fs->base.n_nodes * sizeof fs->base.node[0]);
+    for (int k = 0; k < fs->n_bands; k++) {
+        plan_band p;
+        plan_decode_band(&fs->band[k], point, &p, NULL);
+        if (!band_build(&fs->band[k], &p, nest, schedule)) {
+            return false;
+        }
+    }
     for (int k = 0; k < fs->n_chains; k++) {
         plan p;
         plan_decode(fs->chain[k], point, &p, NULL);
@@ -269,6 +319,10 @@ ctune_status ctune_space_schedule(ctune_ctx *ctx, const ctune_space *space,
     return CTUNE_OK;
 }
 
+bool ctune_space_rounds(const ctune_space *space) {
+    return space->program->round_products;
+}
+
 ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space,
                                         const ctune_point *point, ctune_text *out) {
     ctune_schedule schedule;
@@ -287,8 +341,8 @@ ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space
 
 static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     const ctune_tree *tree = fs->form->tree;
-    ctune_text_printf(out, "    chain %s work %.3g:",
-                      fs->base.region->stages[tree->stmts[c->stmt].stage].name, c->work);
+    ctune_text_printf(
+        out, "    chain %s work %.3g:", ctune_stmt_name(fs->base.region, tree, c->stmt), c->work);
     for (int k = 0; k < c->n_outer; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
     }
@@ -305,6 +359,29 @@ static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     for (int k = 0; k + 1 < c->n_v; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->node[c->v[k]]].name);
     }
+    if (c->wave.skew > 0) {
+        ctune_text_printf(out, " | wave %d*%s + %s", c->wave.skew,
+                          fs->base.node[c->wave.node[0]].name, fs->base.node[c->wave.node[1]].name);
+    }
+    ctune_text_append(out, "\n");
+}
+
+static void print_band(const form_space *fs, const band *b, ctune_text *out) {
+    const ctune_tree *tree = fs->form->tree;
+    ctune_text_printf(out, "    tiles around %s:", fs->base.node[b->time].name);
+    for (int k = 0; k < b->n; k++) {
+        ctune_text_append(out, k > 0 ? "," : "");
+        for (int t = 0; t < b->tile[k].sum.n; t++) {
+            const ctune_sum_term *term = &b->tile[k].sum.term[t];
+            ctune_text_append(out, t > 0 ? " + " : " ");
+            if (term->coef != 1) {
+                ctune_text_printf(out, "%d*", term->coef);
+            }
+            ctune_text_append(out, term->kind == CTUNE_SUM_DIM
+                                       ? tree->dims[term->of].name
+                                       : ctune_stmt_name(fs->base.region, tree, term->of));
+        }
+    }
     ctune_text_append(out, "\n");
 }
 
@@ -318,6 +395,9 @@ void ctune_space_print(const ctune_space *space, ctune_text *out) {
                           *prefix != '\0' ? prefix : "source");
         for (int k = 0; k < fs->n_chains; k++) {
             print_chain(fs, fs->chain[k], out);
+        }
+        for (int k = 0; k < fs->n_bands; k++) {
+            print_band(fs, &fs->band[k], out);
         }
     }
     for (int k = 0; k < space->n_decisions; k++) {

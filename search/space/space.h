@@ -50,6 +50,8 @@ bool ctune_space_nest(const ctune_space *space, const ctune_point *point, ctune_
 /* The same as a schedule (appended to out); applying it gives the same nest. */
 CTUNE_MUST_USE ctune_status ctune_space_schedule(ctune_ctx *ctx, const ctune_space *space,
                                                  const ctune_point *point, ctune_schedule *out);
+/* Do all its schedules round their products? */
+bool ctune_space_rounds(const ctune_space *space);
 /* Its text as records and locks keep it, round_products included when the program has it. Appended
  * to out. */
 CTUNE_MUST_USE ctune_status ctune_space_schedule_print(ctune_ctx *ctx, const ctune_space *space,

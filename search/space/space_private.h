@@ -20,12 +20,14 @@ enum {
     MAX_PACKS = 6,
     MAX_PERMS = 72,
     N_PAR_CHOICES = 4, /* none, or the first, second, third loop that may be parallel */
-    MAX_SPACE_FORMS = 8,
+    MAX_SPACE_FORMS = 12,
     MAX_CHAINS = 24, /* per form */
+    MAX_BANDS = 4,   /* per form */
+    MAX_BAND_TILES = 4,
     MAX_ACTIVE = CTUNE_SPACE_DECISIONS
 };
 
-typedef enum chain_shape { SHAPE_SOURCE, SHAPE_PLAIN, SHAPE_REGISTER } chain_shape;
+typedef enum chain_shape { SHAPE_SOURCE, SHAPE_PLAIN, SHAPE_REGISTER, SHAPE_WAVE } chain_shape;
 typedef enum pack_choice { PACK_NONE, PACK_BLOCK, PACK_PANEL, N_PACK_CHOICES } pack_choice;
 
 /* All orders of n loops when n <= 4, else the ones that move up to two loops to the front or one to
@@ -44,14 +46,23 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
     int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], cache[MAX_BAND], pack[MAX_PACKS],
-        stream;
+        stream, wave;
 } chain_slots;
 
 typedef struct pack_read {
     int read;      /* read_id */
     uint32_t dims; /* bit d: depends on band dim d */
-    bool whole_ok; /* may be packed outside the band */
+    int whole_at;  /* node around the band where it may be packed, -1: none */
 } pack_read;
+
+/* Wavefronts of the two innermost loops where neither may be parallel: skew * outer + inner. */
+typedef struct wave_choice {
+    int16_t node[2]; /* outer, inner */
+    int skew;        /* 0: none that makes its points independent */
+    int n_sizes;
+    int size[MAX_CACHE_SIZES];      /* tiles of the outer loop around the wave, [0] = 0 = none */
+    char name[3][CTUNE_NAME_BYTES]; /* tile of the outer loop, its points, the wave */
+} wave_choice;
 
 typedef struct chain {
     int form;    /* in the space */
@@ -71,7 +82,7 @@ typedef struct chain {
     char name[MAX_BAND][3][CTUNE_NAME_BYTES]; /* names of up to three levels */
     perm_list perms;
     int n_shapes;
-    chain_shape shape[3];
+    chain_shape shape[4];
     int n_v;
     int8_t v[MAX_BAND + 1]; /* vector dims, best first; last: -1 = none */
     int n_good_v;           /* leading ones that walk memory more than they jump */
@@ -84,10 +95,37 @@ typedef struct chain {
     int n_packs;
     pack_read pack[MAX_PACKS];
     bool may_stream; /* its stores may go past the caches, and are more than these hold */
-    int elem_bytes;  /* of the target */
+    wave_choice wave;
+    int elem_bytes; /* of the target */
     int vector_bytes, n_vector_regs;
     chain_slots slots;
 } chain;
+
+/* Tiles over one dimension of the statements below a band's loop, leaning so that dependences never
+ * run backwards. */
+typedef struct band_tile {
+    ctune_sum sum;
+    int16_t dim; /* one of its dims */
+    int skew;    /* of the band's loop */
+    double extent;
+    int n_sizes;
+    int size[MAX_CACHE_SIZES]; /* [0] = 0 = none */
+    char name[CTUNE_NAME_BYTES];
+    int16_t slot;
+} band_tile;
+
+/* A loop that carries dependences, and what can be tiled together with it (band.c). */
+typedef struct band {
+    int16_t time; /* its node */
+    int stmt;     /* the first below it */
+    double extent;
+    int n_sizes;
+    int size[MAX_CACHE_SIZES];
+    char name[2][CTUNE_NAME_BYTES]; /* outer and inner level of the loop */
+    int n;
+    band_tile tile[MAX_BAND_TILES]; /* outermost first */
+    int16_t on_slot, slot;
+} band;
 
 typedef struct form_space {
     const ctune_form *form;
@@ -95,6 +133,8 @@ typedef struct form_space {
     ctune_nest base;       /* without loop primitives */
     int n_chains;
     chain *chain[MAX_CHAINS]; /* outer chains before the ones inside them */
+    int n_bands;
+    band band[MAX_BANDS];
 } form_space;
 
 typedef struct decision {
@@ -116,10 +156,21 @@ struct ctune_space {
 extern const int unroll_sizes[], unroll2_sizes[]; /* factors of the first and second unrolled dim */
 enum { N_UNROLL = 9, N_UNROLL2 = 3 };
 
+/* blocks.c: structural primitives of a form with blocks of `factor`, appended to out, which stays
+ * empty when there is none. *variant: -1 at the first call, which chooses one; then the same, or -2
+ * when no variant is worth having. */
+CTUNE_MUST_USE ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, int factor,
+                                           int *variant, ctune_text *out);
 /* chain.c: chains of a form with everything but slots. */
 CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space, int form);
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
 void chain_choices(const ctune_space *space, const form_space *fs, chain *c);
+int chain_find_shape(const chain *c, chain_shape shape); /* its choice, -1 = not offered */
+/* wave.c: fills c->wave of such a chain; false: it has no wavefronts. */
+bool wave_find(const form_space *fs, chain *c);
+/* Applies the wave; *top is its outermost loop. */
+bool wave_build(const wave_choice *wave, int size, ctune_nest *nest, ctune_schedule *schedule,
+                int *top);
 /* slots.c: numbers and names the decisions of all chains. */
 void slots_assign(ctune_space *space);
 
@@ -133,7 +184,14 @@ typedef struct plan {
     int cache[MAX_BAND]; /* cache tile, 0 = none */
     pack_choice pack[MAX_PACKS];
     bool is_streamed;
+    int wave; /* tile of its outer loop, 0 = none */
 } plan;
+
+/* A band's part of a point. All 0: the loops stay as they are. */
+typedef struct plan_band {
+    int time;                 /* steps a tile, 0 = all */
+    int tile[MAX_BAND_TILES]; /* 0 = none */
+} plan_band;
 
 typedef struct active {
     int16_t slot, n, value;
@@ -145,7 +203,24 @@ typedef struct active_list {
     active item[MAX_ACTIVE];
 } active_list;
 
+/* band.c: the bands of a form whose chains are known. */
+void bands_find(form_space *fs);
+/* Applies the plan to the nest; appends the primitives when schedule is not NULL. */
+bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_schedule *schedule);
+
+/* band_seeds.c: sets the band's decisions to those of its k-th starting point. */
+int band_n_seeds(const band *b);
+void band_seed(const ctune_space *space, int form, const band *b, int k, ctune_point *point);
+
+/* choices.c: 0 = none; then from `least` on powers of two, 1.5 times them, and equal parts of the
+ * extent, below it. */
+void choose_sizes(double extent, int least, int *list, int *n);
+/* A name that no loop, tensor or parameter has: base and a letter. */
+void space_loop_name(const ctune_nest *nest, const char *base, char letter,
+                     char name[CTUNE_NAME_BYTES]);
+
 /* list may be NULL. */
+void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list);
 void plan_decode(const chain *c, const ctune_point *point, plan *out, active_list *list);
 /* False: too many accumulators. */
 bool plan_is_sane(const chain *c, const plan *p);

@@ -18,6 +18,11 @@ void ctune_target_key(const ctune_target *target, char *out, size_t size) {
              target->n_threads, (unsigned)(hash ^ hash >> 32));
 }
 
+void ctune_target_machine_key(const ctune_target *target, const char *key, char *out, size_t size) {
+    bool is_hidden = target->host[0] != '\0' && strcmp(target->host, target->cpu) != 0;
+    snprintf(out, size, "%s%s%s", key, is_hidden ? " @" : "", is_hidden ? target->host : "");
+}
+
 /* The word before *end, which moves to its begin; copied, cut when too long. */
 static void take_last_word(const char *key, const char **end, char *out, size_t size) {
     const char *p = *end;

@@ -44,7 +44,8 @@ typedef struct ctune_target {
     char isa[32]; /* "avx512", "avx2", "sse2", "neon": from the compiler's macros under the flags */
     int vector_bytes; /* 16, 32, 64: widest vector */
     int n_vector_regs;
-    bool has_fma; /* it has fused products */
+    bool has_fma;     /* it has fused products */
+    bool vector_math; /* glibc's libmvec is there: exp, log, sin, ... of vectors */
     /* The machine. */
     char host[96]; /* this machine's CPU by LLVM's name, whatever the flags say; "" = unknown */
     int n_threads; /* of the compiled code: 1 unless -fopenmp */
@@ -72,6 +73,10 @@ void ctune_target_key(const ctune_target *target, char *out, size_t size);
  * that are fused here and were not there.
  */
 int ctune_target_nearness(const ctune_target *mine, const char *key);
+/* The key, and "@host" where flags for another CPU hide which machine it is: "clang 19 x86-64-v3
+ * avx2 t1 1a2b3c4d @znver5". What data of several machines calls a target. out at least 384 bytes.
+ */
+void ctune_target_machine_key(const ctune_target *target, const char *key, char *out, size_t size);
 /* What the words of a key say, the rest by default: for records without facts. */
 void ctune_target_from_key(const char *key, ctune_target *out);
 

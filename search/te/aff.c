@@ -150,8 +150,8 @@ static int64_t floor_div(int64_t num, int64_t den) {
 }
 
 /* Wraps silently where the mathematical value does not fit int64. */
-int64_t ctune_aff_eval(const ctune_region *region, const ctune_aff *aff, const int64_t *axes,
-                       const int64_t *params) {
+int64_t ctune_aff_eval_with(const ctune_region *region, const ctune_aff *aff, const int64_t *axes,
+                            const int64_t *params, ctune_element_read read, void *data) {
     int64_t sum = aff->c0;
     for (int i = 0; i < aff->n_terms; i++) {
         const ctune_term *term = &aff->terms[i];
@@ -160,12 +160,20 @@ int64_t ctune_aff_eval(const ctune_region *region, const ctune_aff *aff, const i
             value = axes[term->id];
         } else if (term->kind == CTUNE_TERM_PARAM) {
             value = params[term->id];
+        } else if (region->divs[term->id].load != NULL) {
+            value = read != NULL ? read(data, region->divs[term->id].load) : 0;
         } else {
             const ctune_div *div = &region->divs[term->id];
-            value = floor_div(ctune_aff_eval(region, div->num, axes, params), div->den);
+            value = floor_div(ctune_aff_eval_with(region, div->num, axes, params, read, data),
+                              div->den);
         }
         (void)__builtin_mul_overflow(value, term->coef, &value);
         (void)__builtin_add_overflow(sum, value, &sum);
     }
     return sum;
+}
+
+int64_t ctune_aff_eval(const ctune_region *region, const ctune_aff *aff, const int64_t *axes,
+                       const int64_t *params) {
+    return ctune_aff_eval_with(region, aff, axes, params, NULL, NULL);
 }

@@ -26,7 +26,7 @@
 #define MATH_TABLE_3(X) X(fma)
 
 typedef struct math_row {
-    const char *name;
+    const char *name, *root;
     int n_args;
     ctune_type type;
     union {
@@ -44,23 +44,23 @@ typedef struct math_row {
 
 static const math_row rows[] = {
 #define X(name)                                                                                    \
-    {#name, 1, CTUNE_F64, {.d1 = name}}, {#name "f", 1, CTUNE_F32, {.f1 = name##f}},               \
-        {#name "l", 1, CTUNE_F80, {.l1 = name##l}},
+    {#name, #name, 1, CTUNE_F64, {.d1 = name}}, {#name "f", #name, 1, CTUNE_F32, {.f1 = name##f}}, \
+        {#name "l", #name, 1, CTUNE_F80, {.l1 = name##l}},
     MATH_TABLE_1(X)
 #undef X
 #define X(name)                                                                                    \
-    {#name, 2, CTUNE_F64, {.d2 = name}}, {#name "f", 2, CTUNE_F32, {.f2 = name##f}},               \
-        {#name "l", 2, CTUNE_F80, {.l2 = name##l}},
+    {#name, #name, 2, CTUNE_F64, {.d2 = name}}, {#name "f", #name, 2, CTUNE_F32, {.f2 = name##f}}, \
+        {#name "l", #name, 2, CTUNE_F80, {.l2 = name##l}},
         MATH_TABLE_2(X)
 #undef X
 #define X(name)                                                                                    \
-    {#name, 3, CTUNE_F64, {.d3 = name}}, {#name "f", 3, CTUNE_F32, {.f3 = name##f}},               \
-        {#name "l", 3, CTUNE_F80, {.l3 = name##l}},
+    {#name, #name, 3, CTUNE_F64, {.d3 = name}}, {#name "f", #name, 3, CTUNE_F32, {.f3 = name##f}}, \
+        {#name "l", #name, 3, CTUNE_F80, {.l3 = name##l}},
             MATH_TABLE_3(X)
 #undef X
-                {"abs", 1, CTUNE_I32, {NULL}},
-    {"labs", 1, CTUNE_I64, {NULL}},
-    {"llabs", 1, CTUNE_I64, {NULL}},
+                {"abs", "", 1, CTUNE_I32, {NULL}},
+    {"labs", "", 1, CTUNE_I64, {NULL}},
+    {"llabs", "", 1, CTUNE_I64, {NULL}},
 };
 
 static const math_row *row_find(const char *name) {
@@ -79,6 +79,34 @@ int ctune_math_find(const char *name, ctune_type *type) {
     }
     *type = row->type;
     return row->n_args;
+}
+
+static bool is_in(const char *root, const char *const *list, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(list[i], root) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ctune_math_lanes ctune_math_lanes_of(const char *name) {
+    static const char *const exact[] = {"sqrt", "fabs"};
+    static const char *const approx[] = {"exp",  "exp2", "expm1", "log",  "log2", "log10", "log1p",
+                                         "sin",  "cos",  "tan",   "sinh", "cosh", "tanh",  "asin",
+                                         "acos", "atan", "erf",   "erfc", "cbrt", "pow"};
+    const math_row *row = row_find(name);
+    if (row == NULL || (row->type != CTUNE_F32 && row->type != CTUNE_F64)) {
+        return CTUNE_MATH_SCALAR;
+    }
+    return is_in(row->root, exact, sizeof exact / sizeof *exact)      ? CTUNE_MATH_EXACT
+           : is_in(row->root, approx, sizeof approx / sizeof *approx) ? CTUNE_MATH_APPROX
+                                                                      : CTUNE_MATH_SCALAR;
+}
+
+const char *ctune_math_root(const char *name) {
+    const math_row *row = row_find(name);
+    return row == NULL ? "" : row->root;
 }
 
 static ctune_math_arg call_float(const math_row *row, const ctune_math_arg *a) {

@@ -3,17 +3,14 @@
  *
  * Interval arithmetic over each stage's domain gives a bounding box of its axes; the accesses
  * mapped through it give the box of a tensor. Exact for rectangular and triangular nests, an
- * over-estimate otherwise. No isl: it is used by the interpreter and by whoever allocates buffers.
+ * over-estimate otherwise; elements of index tensors lie where their model puts them (load.c). No isl: it is used by the interpreter and by whoever allocates buffers.
  */
 #include "search/te/te_private.h"
 
 #include <string.h>
 
-typedef __int128 wide;
-
-typedef struct interval {
-    wide lo, hi;
-} interval;
+typedef te_wide wide;
+typedef te_interval interval;
 
 static const wide FAR = (wide)1 << 62;
 
@@ -29,6 +26,22 @@ static wide floor_div(wide num, wide den) {
 static interval aff_range(const ctune_region *region, const ctune_aff *aff, const interval *axes,
                           const int64_t *params);
 
+/* Of a tensor's elements, as their model has them. */
+static interval load_range(const ctune_region *region, const ctune_access *load,
+                           const interval *axes, const int64_t *params) {
+    ctune_load_model model = ctune_load_model_get(region, load->tensor, params);
+    interval at = {0, 0};
+    for (int d = 0; model.slope != 0 && d < load->n_idx; d++) {
+        const ctune_aff *extent = region->tensors[load->tensor].extent[d];
+        wide n = d > 0 ? ctune_aff_eval(region, extent, NULL, params) : 0;
+        interval idx = aff_range(region, load->idx[d], axes, params);
+        at.lo = clamp(clamp(at.lo * n) + idx.lo);
+        at.hi = clamp(clamp(at.hi * n) + idx.hi);
+    }
+    return (interval){clamp(at.lo * model.slope + model.lo),
+                      clamp(at.hi * model.slope + model.lo + model.width - 1)};
+}
+
 /* Range of all terms but one (skip, -1: none). */
 static interval range_without(const ctune_region *region, const ctune_aff *aff, int skip,
                               const interval *axes, const int64_t *params) {
@@ -43,6 +56,8 @@ static interval range_without(const ctune_region *region, const ctune_aff *aff, 
             v = axes[term->id];
         } else if (term->kind == CTUNE_TERM_PARAM) {
             v.lo = v.hi = params[term->id];
+        } else if (region->divs[term->id].load != NULL) {
+            v = load_range(region, region->divs[term->id].load, axes, params);
         } else {
             const ctune_div *div = &region->divs[term->id];
             v = aff_range(region, div->num, axes, params);
@@ -54,6 +69,11 @@ static interval range_without(const ctune_region *region, const ctune_aff *aff, 
         sum.hi = clamp(sum.hi + (lo < hi ? hi : lo));
     }
     return sum;
+}
+
+te_interval te_aff_range(const ctune_region *region, const ctune_aff *aff, const te_interval *axes,
+                         const int64_t *params) {
+    return aff_range(region, aff, axes, params);
 }
 
 static interval aff_range(const ctune_region *region, const ctune_aff *aff, const interval *axes,
@@ -86,8 +106,7 @@ static void narrow(const ctune_region *region, const ctune_aff *con, interval *a
     }
 }
 
-/* false: the stage does not run at all (as far as intervals can tell). */
-static bool stage_box(const ctune_region *region, const ctune_stage *stage, const int64_t *params,
+bool te_stage_box(const ctune_region *region, const ctune_stage *stage, const int64_t *params,
                       interval *axes) {
     for (int i = 0; i < region->n_axes; i++) {
         axes[i] = (interval){-FAR, FAR};
@@ -129,6 +148,22 @@ static void box_join(const ctune_region *region, const ctune_access *access, con
     out->any = true;
 }
 
+/* Are all axes of the load loops around the stage? */
+static bool is_around(const ctune_region *region, const ctune_stage *stage, int div) {
+    const ctune_term term = {CTUNE_TERM_DIV, div, 1};
+    const ctune_aff load = {0, 1, &term};
+    for (int a = 0; a < region->n_axes; a++) {
+        bool is_mine = false;
+        for (int d = 0; d < stage->n_axes; d++) {
+            is_mine |= stage->axes[d] == a;
+        }
+        if (!is_mine && ctune_aff_div_uses_axis(region, &load, a)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *params, int64_t *lo,
                       int64_t *hi) {
     ctune_arena *arena = ctune_arena_create(NULL);
@@ -136,7 +171,7 @@ bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *par
     box b = {false};
     for (int s = 0; axes != NULL && s < region->n_stages; s++) {
         const ctune_stage *stage = &region->stages[s];
-        if (!stage_box(region, stage, params, axes)) {
+        if (!te_stage_box(region, stage, params, axes)) {
             continue;
         }
         if (stage->target.tensor == tensor) {
@@ -145,6 +180,12 @@ bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *par
         for (int r = 0; r < stage->n_reads; r++) {
             if (stage->reads[r]->access.tensor == tensor) {
                 box_join(region, &stage->reads[r]->access, axes, params, &b);
+            }
+        }
+        for (int i = 0; i < region->n_divs; i++) {
+            const ctune_access *load = region->divs[i].load;
+            if (load != NULL && load->tensor == tensor && is_around(region, stage, i)) {
+                box_join(region, load, axes, params, &b);
             }
         }
     }

@@ -150,10 +150,13 @@ static bool div_uses_axis(const ctune_region *region, const ctune_aff *aff, int 
     for (int i = 0; i < aff->n_terms; i++) {
         const ctune_term *term = &aff->terms[i];
         if (term->kind == CTUNE_TERM_DIV && term->id >= 0 && term->id < limit) {
-            const ctune_aff *num = region->divs[term->id].num;
-            if (ctune_aff_coef(num, CTUNE_TERM_AXIS, axis) != 0 ||
-                div_uses_axis(region, num, axis, term->id)) {
-                return true;
+            const ctune_aff *const *forms;
+            int n = ctune_div_forms(&region->divs[term->id], &forms);
+            for (int k = 0; k < n; k++) {
+                if (ctune_aff_coef(forms[k], CTUNE_TERM_AXIS, axis) != 0 ||
+                    div_uses_axis(region, forms[k], axis, term->id)) {
+                    return true;
+                }
             }
         }
     }
@@ -253,6 +256,12 @@ static void finish_tensors(ctune_region *region) {
     for (int i = 0; i < region->n_tensors; i++) {
         finish_tensor(region, &tensors[i]);
     }
+    for (int i = 0; i < region->n_divs; i++) {
+        const ctune_access *load = region->divs[i].load;
+        if (load != NULL && load->tensor >= 0 && load->tensor < region->n_tensors) {
+            tensors[load->tensor].is_read = true;
+        }
+    }
     for (int s = 0; s < region->n_stages; s++) {
         const ctune_stage *stage = &region->stages[s];
         int target = stage->target.tensor;
@@ -317,4 +326,21 @@ ctune_status ctune_region_finish(ctune_ctx *ctx, ctune_region *region) {
         status = ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     return status;
+}
+
+bool ctune_tensors_may_overlap(const ctune_region *region, int a, int b) {
+    const ctune_tensor *x = &region->tensors[a], *y = &region->tensors[b];
+    if (x->is_temp || y->is_temp) {
+        return false;
+    }
+    if ((!x->is_written && !y->is_written) || x->is_restrict || y->is_restrict) {
+        return false;
+    }
+    if (!(x->is_pointer && y->is_pointer)) {
+        /* a variable that nothing can point to is no is_pointer; a named array may be what the
+         * other points into */
+        const ctune_tensor *named = x->is_pointer ? y : x;
+        return x->is_pointer != y->is_pointer && !named->is_scalar_var;
+    }
+    return strcmp(x->base, y->base) != 0; /* members of one array of structs never overlap */
 }

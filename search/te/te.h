@@ -84,11 +84,19 @@ typedef struct ctune_aff {
     const ctune_term *terms;
 } ctune_aff;
 
-/* floor(num / den), den > 0. num may use lower-numbered divs. */
+struct ctune_access;
+
+/* An integer that is no affine form: floor(num / den) with den > 0, or (load not NULL; num NULL,
+ * den 0) an element of an integer tensor that the region does not write, which makes it a function
+ * of the axes as much as a division is. num and the load's indices use lower-numbered divs only. */
 typedef struct ctune_div {
     const ctune_aff *num;
     int64_t den;
+    const struct ctune_access *load;
 } ctune_div;
+
+/* The forms that a div is made of; returns their number, *affs [n]. */
+int ctune_div_forms(const ctune_div *div, const ctune_aff *const **affs);
 
 /* Builders: NULL in, NULL out; NULL on memory or int64 overflow. Results are canonical (see
  * ctune_aff). */
@@ -153,6 +161,16 @@ typedef enum ctune_op {
  * arguments, abs, labs). Returns the number of arguments, 0 when the name is not known; *type: of
  * all arguments and of the result. */
 int ctune_math_find(const char *name, ctune_type *type);
+/* How a function comes in vectors. EXACT: an instruction gives the same bits, and sets no errno.
+ * APPROX: a library does, with other bits, within 4 ulp (glibc's libmvec). */
+typedef enum ctune_math_lanes {
+    CTUNE_MATH_SCALAR,
+    CTUNE_MATH_EXACT,
+    CTUNE_MATH_APPROX
+} ctune_math_lanes;
+ctune_math_lanes ctune_math_lanes_of(const char *name);
+/* The C name that a function of f32 or f64 is derived from: "sqrt" of "sqrtf"; "" when unknown. */
+const char *ctune_math_root(const char *name);
 
 typedef struct ctune_op_info {
     const char *token, *c_token;
@@ -335,6 +353,9 @@ typedef struct ctune_region {
 
 void ctune_region_destroy(ctune_region *region);
 
+/* Does the run-time guard have to tell the two tensors apart? (Clauses of the region aside.) */
+bool ctune_tensors_may_overlap(const ctune_region *region, int a, int b);
+
 /* May the floating-point updates of this stage run in another order? Of any stage? */
 static inline bool ctune_stage_may_reassoc(const ctune_region *region, const ctune_stage *stage) {
     return region->reassoc || stage->reassoc;
@@ -373,9 +394,32 @@ CTUNE_MUST_USE ctune_status ctune_te_eval(ctune_ctx *ctx, const ctune_region *re
                                           ctune_products products, const int64_t *params,
                                           void *const *tensors, const size_t *tensor_bytes);
 
-/* Value of aff at a point. axes [n_axes] (may be NULL when unused). */
+/* Does the axis occur inside one of aff's divs? */
+bool ctune_aff_div_uses_axis(const ctune_region *region, const ctune_aff *aff, int axis);
+/* Does the form, a div of it included, hold an element of a tensor? */
+bool ctune_aff_has_load(const ctune_region *region, const ctune_aff *aff);
+/* Does some div of the region read the tensor? Its elements then are subscripts or bounds. */
+bool ctune_tensor_is_index(const ctune_region *region, int tensor);
+
+/* What elements of index tensors look like where inputs are made up and trip counts are guessed
+ * (load.c): value = slope * (ordinal of the element) + lo + something in [0, width). */
+typedef struct ctune_load_model {
+    int64_t slope, lo, width;
+} ctune_load_model;
+/* Trips of a loop whose bounds are loads, where nothing says more. */
+enum { CTUNE_LOAD_TRIPS = 16 };
+/* params [n_params]. */
+ctune_load_model ctune_load_model_get(const ctune_region *region, int tensor,
+                                      const int64_t *params);
+
+/* Value of aff at a point. axes [n_axes] (may be NULL when unused). Loads count as 0:
+ * see ctune_aff_eval_with. */
 int64_t ctune_aff_eval(const ctune_region *region, const ctune_aff *aff, const int64_t *axes,
                        const int64_t *params);
+/* The same with the elements that `read` gives. */
+typedef int64_t (*ctune_element_read)(void *data, const struct ctune_access *access);
+int64_t ctune_aff_eval_with(const ctune_region *region, const ctune_aff *aff, const int64_t *axes,
+                            const int64_t *params, ctune_element_read read, void *data);
 
 /* Numeric shape of a tensor at params: extents [rank]; where extent[0] is unknown, 1 + the largest
  * index that any access reaches over its domain (bounding box). Temps likewise. Returns the number

@@ -35,13 +35,19 @@ static void fail(machine *m, const char *what, const char *name) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+static int64_t read_index(void *data, const ctune_access *access);
+
+static int64_t eval_aff(machine *m, const ctune_aff *aff) {
+    return ctune_aff_eval_with(m->region, aff, m->axes, m->params, read_index, m);
+}
+
 /* Where an element lives; NULL after a failure. *flat: its ordinal. */
 static unsigned char *locate(machine *m, const ctune_access *access, int64_t *flat) {
     const ctune_tensor *t = &m->region->tensors[access->tensor];
     buffer *b = &m->buffers[access->tensor];
     int64_t at = 0;
     for (int d = 0; d < access->n_idx; d++) {
-        int64_t idx = ctune_aff_eval(m->region, access->idx[d], m->axes, m->params) - b->lo[d];
+        int64_t idx = eval_aff(m, access->idx[d]) - b->lo[d];
         if ((t->is_temp && (idx < 0 || idx >= b->extent[d])) ||
             __builtin_mul_overflow(at, b->extent[d], &at) || __builtin_add_overflow(at, idx, &at)) {
             fail(m, "index out of bounds of ", t->name);
@@ -74,6 +80,11 @@ static te_value eval_read(machine *m, const ctune_access *access) {
         fail(m, "read before it is written: ", t->name);
     }
     return te_value_load(t->type, at);
+}
+
+/* An element as a subscript or bound. */
+static int64_t read_index(void *data, const ctune_access *access) {
+    return eval_read(data, access).i;
 }
 
 static te_value binary(machine *m, ctune_op op, te_value a, te_value b) {
@@ -143,7 +154,7 @@ static te_value eval_expr(machine *m, const ctune_expr *e) {
     case CTUNE_OP_READ:
         return eval_read(m, &e->access);
     case CTUNE_OP_AFF:
-        out.i = te_wrap(e->type, ctune_aff_eval(m->region, e->aff, m->axes, m->params));
+        out.i = te_wrap(e->type, eval_aff(m, e->aff));
         return out;
     case CTUNE_OP_SELECT:
         return eval_expr(m, e->kids[eval_truth(m, e->kids[0]) ? 1 : 2]);
@@ -238,10 +249,12 @@ static bool loop_range(machine *m, const ctune_node *node, int64_t *lo, int64_t 
     for (int i = 0; i < node->n_cons; i++) {
         const ctune_aff *con = node->cons[i];
         int64_t coef = ctune_aff_coef(con, CTUNE_TERM_AXIS, node->axis);
-        int64_t rest = ctune_aff_eval(m->region, con, m->axes, m->params), bound;
         if (coef == 0 || ctune_aff_div_uses_axis(m->region, con, node->axis)) {
             has_others = true;
-        } else if (coef > 0) {
+            continue;
+        }
+        int64_t rest = eval_aff(m, con), bound;
+        if (coef > 0) {
             bound = -floor_div(rest, coef);
             *lo = bound > *lo ? bound : *lo;
         } else {
@@ -254,7 +267,7 @@ static bool loop_range(machine *m, const ctune_node *node, int64_t *lo, int64_t 
 
 static bool holds(machine *m, const ctune_node *node) {
     for (int i = 0; i < node->n_cons; i++) {
-        if (ctune_aff_eval(m->region, node->cons[i], m->axes, m->params) < 0) {
+        if (eval_aff(m, node->cons[i]) < 0) {
             return false;
         }
     }

@@ -88,6 +88,44 @@ static void parse_axis(te_parser *p) {
     axis->c_name = te_accept(p, "counter") ? te_expect_string(p) : name;
 }
 
+/* ix[i]: the tensor is defined further below, where its name is found (find_loads). */
+static void parse_load(te_parser *p) {
+    te_load *named = te_list_append(p, &p->loads, &p->n_loads, sizeof *named);
+    ctune_access *load = CTUNE_NEW(p->arena, ctune_access);
+    te_token token = p->token;
+    const char *name = te_expect_ident(p);
+    const void *list = NULL;
+    int n = 0;
+    while (p->status == CTUNE_OK && te_accept(p, "[")) {
+        const ctune_aff **idx = te_list_append(p, &list, &n, sizeof *idx);
+        if (idx == NULL) {
+            return;
+        }
+        *idx = te_parse_aff(p);
+        te_expect(p, "]");
+    }
+    ctune_div *div = p->status != CTUNE_OK || named == NULL || load == NULL
+                         ? NULL
+                         : te_list_append(p, (const void **)&p->region->divs, &p->region->n_divs,
+                                          sizeof *div);
+    if (div != NULL) {
+        *load = (ctune_access){.tensor = -1, .n_idx = n, .idx = list};
+        *named = (te_load){name, token.line, token.col, load};
+        div->load = load;
+    }
+}
+
+/* All tensors are known: those of the loads. */
+static void find_loads(te_parser *p) {
+    const te_load *loads = p->loads;
+    for (int i = 0; i < p->n_loads && p->status == CTUNE_OK; i++) {
+        loads[i].load->tensor = te_find_tensor(p, loads[i].name);
+        if (loads[i].load->tensor < 0) {
+            te_fail_at(p, loads[i].line, loads[i].col, "no such tensor:", loads[i].name);
+        }
+    }
+}
+
 static void parse_div(te_parser *p) {
     te_expect(p, "@");
     te_token token = p->token;
@@ -96,6 +134,10 @@ static void parse_div(te_parser *p) {
                    te_token_words(&token));
     }
     te_expect(p, "=");
+    if (p->token.kind == TE_IDENT) {
+        parse_load(p);
+        return;
+    }
     te_expect(p, "(");
     const ctune_aff *num = te_parse_aff(p);
     te_expect(p, ")");
@@ -107,7 +149,7 @@ static void parse_div(te_parser *p) {
     ctune_div *div =
         te_list_append(p, (const void **)&p->region->divs, &p->region->n_divs, sizeof *div);
     if (div != NULL) {
-        *div = (ctune_div){num, den};
+        *div = (ctune_div){.num = num, .den = den};
     }
 }
 
@@ -344,6 +386,7 @@ static void parse_all(te_parser *p) {
     if (p->status == CTUNE_OK && p->region->root == NULL) {
         te_fail(p, "there is no order", NULL);
     }
+    find_loads(p);
 }
 
 ctune_status ctune_te_parse(ctune_ctx *ctx, const char *text, ctune_region **out) {

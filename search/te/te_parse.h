@@ -11,6 +11,13 @@
 #include "search/te/te.h"
 #include "search/te/te_lex.h"
 
+/* A div that is an element of a tensor, which its line only names. */
+typedef struct te_load {
+    const char *name;
+    int line, col;
+    ctune_access *load;
+} te_load;
+
 typedef struct te_parser {
     ctune_ctx *ctx;
     const char *format; /* what errors call the text, "te" */
@@ -20,6 +27,8 @@ typedef struct te_parser {
     ctune_status status;
     int depth; /* of the recursion */
     ctune_region *region;
+    int n_loads;
+    const void *loads; /* te_load [n_loads] */
 } te_parser;
 
 /* Errors at a place, at the current token; detail (may be NULL) is quoted. */

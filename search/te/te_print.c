@@ -529,7 +529,13 @@ static void print_all(printer *p) {
         print_axis_line(p, i);
     }
     for (int i = 0; i < r->n_divs; i++) {
-        ctune_text_printf(p->out, "div @%d = (", i);
+        ctune_text_printf(p->out, "div @%d = ", i);
+        if (r->divs[i].load != NULL) {
+            print_access(p, r->divs[i].load);
+            ctune_text_append(p->out, "\n");
+            continue;
+        }
+        ctune_text_append(p->out, "(");
         print_aff(p, r->divs[i].num);
         ctune_text_printf(p->out, ") / %lld\n", (long long)r->divs[i].den);
     }

@@ -120,8 +120,29 @@ static ctune_status verify_aff(verifier *v, const ctune_aff *aff, int n_divs, bo
             CHECK(has_axes && v->axis_open[t->id], "axis %s used outside its loop in %s",
                   r->axes[t->id].name, where);
         } else if (t->kind == CTUNE_TERM_DIV) {
-            TRY(verify_aff(v, r->divs[t->id].num, t->id, has_axes, where));
+            const ctune_aff *const *forms;
+            int n = ctune_div_forms(&r->divs[t->id], &forms);
+            CHECK(r->divs[t->id].load == NULL || has_axes, "an element of a tensor in %s", where);
+            for (int k = 0; k < n; k++) {
+                TRY(verify_aff(v, forms[k], t->id, has_axes, where));
+            }
         }
+    }
+    return CTUNE_OK;
+}
+
+static ctune_status verify_load(verifier *v, int id) {
+    const ctune_region *r = v->region;
+    const ctune_access *load = r->divs[id].load;
+    CHECK(r->divs[id].num == NULL && r->divs[id].den == 0, "div %d is a load and a division", id);
+    CHECK(load->tensor >= 0 && load->tensor < r->n_tensors, "div %d reads an unknown tensor", id);
+    const ctune_tensor *t = &r->tensors[load->tensor];
+    CHECK(!t->is_temp && !t->is_written, "div %d reads %s, which the region writes", id, t->name);
+    CHECK(!ctune_type_is_float(t->type), "div %d reads %s, which holds no integers", id, t->name);
+    CHECK(load->n_idx == t->rank && t->rank > 0, "div %d indexes %s with %d of %d dimensions", id,
+          t->name, load->n_idx, t->rank);
+    for (int k = 0; k < load->n_idx; k++) {
+        TRY(verify_aff(v, load->idx[k], id, true, "the index of a load"));
     }
     return CTUNE_OK;
 }
@@ -131,6 +152,10 @@ static ctune_status verify_divs(verifier *v) {
         v->axis_open[i] = true; /* uses are checked where the div is used */
     }
     for (int i = 0; i < v->region->n_divs; i++) {
+        if (v->region->divs[i].load != NULL) {
+            TRY(verify_load(v, i));
+            continue;
+        }
         CHECK(v->region->divs[i].den > 0, "div %d has a denominator below 1", i);
         TRY(verify_aff(v, v->region->divs[i].num, i, true, "a div"));
     }

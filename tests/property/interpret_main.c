@@ -40,7 +40,7 @@ typedef struct value_set {
 typedef struct interpret {
     ctune_ctx ctx;
     uint64_t seed;
-    long want_pairs, n_pairs, n_checks, n_refused, n_prims, n_splits;
+    long want_pairs, n_pairs, n_checks, n_refused, n_prims, n_splits, n_tiles;
     int only, per_region, n_failures, id;
     ctune_region *region;
     ctune_program *program;
@@ -390,6 +390,7 @@ static void check_region(interpret *p, int id) {
         }
         if (is_legal) {
             bool has_more = i % 2 == 1;
+            p->n_tiles += nest->n_sums > 0;
             bool is_split = has_more && ctune_rng_below(&p->rng, 2) == 0 &&
                             random_prims_split(&p->ctx, &p->rng, p->program, nest, &p->more);
             if (has_more) {
@@ -429,9 +430,10 @@ int main(int argc, char **argv) {
          id++) {
         check_region(&p, id);
     }
-    printf("seed %llu: %ld pairs (%ld with a split domain, %ld more primitives), %ld evaluations, "
-           "%ld refused, %d failures\n",
-           (unsigned long long)p.seed, p.n_pairs, p.n_splits, p.n_prims, p.n_checks, p.n_refused,
-           p.n_failures);
+    printf(
+        "seed %llu: %ld pairs (%ld of time tiles or wavefronts, %ld with a split domain, %ld more "
+        "primitives), %ld evaluations, %ld refused, %d failures\n",
+        (unsigned long long)p.seed, p.n_pairs, p.n_tiles, p.n_splits, p.n_prims, p.n_checks,
+        p.n_refused, p.n_failures);
     return p.n_failures == 0 ? 0 : 1;
 }

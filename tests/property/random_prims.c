@@ -1,4 +1,4 @@
-/* Random tiles of sums, waves, placed stages, caches and pieces: see random_prims.h. */
+/* Random tiles of sums, waves, placed stages, caches and structures: see random_prims.h. */
 #include "tests/property/random_prims.h"
 
 #include <stdio.h>
@@ -140,36 +140,93 @@ int random_prims_apply(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, c
     return n_done;
 }
 
-bool random_prims_split(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, ctune_nest *nest,
-                        ctune_text *out) {
-    const ctune_tree *tree = program->form[0]->tree;
-    const ctune_form *form;
-    char line[200];
-    if (tree->n_dims == 0) {
-        return false;
-    }
+static const char *pick_dim(ctune_rng *rng, const ctune_tree *tree, const ctune_stmt *stmt) {
+    return tree->dims[stmt->dims[below(rng, stmt->n_dims)]].name;
+}
+
+/* One structural primitive that may fit the tree. */
+static void random_structure(ctune_rng *rng, const ctune_tree *tree, int number, ctune_text *out) {
     const ctune_stmt *stmt = &tree->stmts[below(rng, tree->n_stmts)];
     if (stmt->n_dims == 0) {
-        return false;
+        ctune_text_append(out, "distribute\n");
+        return;
     }
-    const char *at = tree->dims[stmt->dims[below(rng, stmt->n_dims)]].name;
-    const char *a = tree->dims[stmt->dims[below(rng, stmt->n_dims)]].name;
-    const char *b = tree->dims[stmt->dims[below(rng, stmt->n_dims)]].name;
-    int n = snprintf(line, sizeof line, "split_domain %s at %d*%s", at, between(rng, 2, 3), a);
-    if (below(rng, 2) == 0) {
-        n += snprintf(line + n, sizeof line - (size_t)n, " - %s", b);
+    const char *at = pick_dim(rng, tree, stmt), *a = pick_dim(rng, tree, stmt);
+    const char *b = pick_dim(rng, tree, stmt);
+    switch (below(rng, 6)) {
+    case 0:
+    case 1:
+        ctune_text_printf(out, "block %s", a);
+        if (below(rng, 4) == 0) {
+            ctune_text_printf(out, " %s %d*%s", below(rng, 3) ? "+" : "-", between(rng, 1, 2), b);
+        }
+        ctune_text_printf(out, " by %d -> b_%d at %s\n", between(rng, 2, 6), number, at);
+        break;
+    case 2:
+        ctune_text_printf(out, "sink %s\n", at);
+        break;
+    case 3:
+        ctune_text_append(out, "distribute\n");
+        break;
+    default:
+        ctune_text_printf(out, "split_domain %s at %d*%s", at, between(rng, 1, 3), a);
+        if (below(rng, 2) == 0) {
+            ctune_text_printf(out, " - %d*%s", between(rng, 1, 4), b);
+        }
+        ctune_text_printf(out, " %s %d\n", below(rng, 2) ? "<" : ">=", between(rng, 0, 9));
+        break;
     }
-    snprintf(line + n, sizeof line - (size_t)n, " %s %d\n",
-             below(rng, 2) ? "<" : ">=", between(rng, 1, 9));
+}
+
+static ctune_tree *step(ctune_ctx *ctx, ctune_program *program, const ctune_tree *tree,
+                        const char *line) {
     ctune_schedule s;
+    ctune_tree *next = NULL;
     ctune_schedule_init(&s);
     ctune_schedule_append_text(&s, line);
-    ctune_status status = s.failed ? CTUNE_EUSAGE : ctune_program_form(ctx, program, &s, &form);
+    bool is_done = !s.failed &&
+                   ctune_program_step(ctx, program, tree, &s.prim[0], &next) == CTUNE_OK &&
+                   next->n_stmts < 12;
     ctune_schedule_clear(&s);
-    if (status != CTUNE_OK) {
+    if (!is_done && next != NULL) {
+        ctune_tree_destroy(next);
+    }
+    return is_done ? next : NULL;
+}
+
+bool random_prims_split(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, ctune_nest *nest,
+                        ctune_text *out) {
+    const ctune_form *form;
+    ctune_tree *tree = NULL;
+    ctune_text all;
+    int n = between(rng, 1, 4);
+    ctune_text_init(&all);
+    if (ctune_tree_from_source(ctx, program->region, &tree) != CTUNE_OK) {
         return false;
     }
-    ctune_text_append(out, line);
-    ctune_nest_init(nest, program->region, form);
-    return true;
+    for (int tries = 0; tries < 3 * n; tries++) {
+        ctune_text line;
+        ctune_text_init(&line);
+        random_structure(rng, tree, tries, &line);
+        ctune_tree *next = step(ctx, program, tree, ctune_text_get(&line));
+        if (next != NULL) {
+            ctune_tree_destroy(tree);
+            tree = next;
+            ctune_text_append(&all, ctune_text_get(&line));
+        }
+        ctune_text_clear(&line);
+    }
+    ctune_tree_destroy(tree);
+    ctune_schedule s;
+    ctune_schedule_init(&s);
+    bool is_there = all.len > 0 &&
+                    ctune_schedule_parse(ctx, ctune_text_get(&all), &s) == CTUNE_OK &&
+                    ctune_program_form(ctx, program, &s, &form) == CTUNE_OK;
+    ctune_schedule_clear(&s);
+    if (is_there) {
+        ctune_text_append(out, ctune_text_get(&all));
+        ctune_nest_init(nest, program->region, form);
+    }
+    ctune_text_clear(&all);
+    return is_there;
 }

@@ -8,8 +8,8 @@
 #include "runtime/rng.h"
 #include "search/schedule/program.h"
 
-/* A nest of a form with a split domain; false: the one that was tried is not legal. Its primitive
- * is appended to out. */
+/* A nest of a form with blocks, split domains, sunk and distributed loops; false: none of those
+ * tried is legal. Its primitives are appended to out. */
 bool random_prims_split(ctune_ctx *ctx, ctune_rng *rng, ctune_program *program, ctune_nest *nest,
                         ctune_text *out);
 /* Apply up to n primitives that fit the nest and keep it legal; they are appended to out. Returns

@@ -297,14 +297,45 @@ static const ctune_node *sweep(gen *g, int to, int from) {
     return body;
 }
 
+/* The first row of a sweep's target, or its first element: a border in a time loop. */
+static const ctune_node *border(gen *g, int tensor) {
+    int rank = g->tensors[tensor].rank;
+    const ctune_aff **idx = CTUNE_NEW_ARRAY(g->a, const ctune_aff *, rank);
+    loop l = {.axis = -1};
+    if (idx == NULL) {
+        return NULL;
+    }
+    if (rank == 2) {
+        l = open_loop(g, LOOP_PLAIN);
+        const ctune_aff *value = g->info[g->open[g->n_open - 1]].value;
+        idx[1] = gen_place_index(g, tensor, 1, value);
+    }
+    idx[0] = gen_place_index(g, tensor, 0, gen_constant(g, between(g, 0, 1)));
+    ctune_access access = {.tensor = tensor, .n_idx = rank, .idx = idx};
+    const ctune_expr *old = gen_read_access(g, access);
+    const ctune_node *body =
+        new_stage(g, access, CTUNE_UPDATE_SET,
+                  gen_node(g, CTUNE_OP_ADD, g->calc, 2, old, gen_number(g, 0), NULL));
+    return l.axis >= 0 ? close_loop(g, &l, body) : body;
+}
+
+/* Sweeps in a time loop: back and forth, in place, around three arrays, with a border. */
 static const ctune_node *stencil(gen *g) {
     int rank = between(g, 1, 2);
     int a = gen_new_tensor(g, 'R', g->type, rank);
     int b = chance(g, 75) ? gen_new_tensor(g, 'R', g->type, rank) : a;
     loop time = open_loop(g, LOOP_CONST);
-    const ctune_node *kids[2] = {sweep(g, b, a), NULL};
-    int n = 1;
-    if (b != a && chance(g, 80)) {
+    const ctune_node *kids[4];
+    int n = 0;
+    if (chance(g, 25)) {
+        kids[n++] = border(g, a);
+    }
+    kids[n++] = sweep(g, b, a);
+    if (b != a && chance(g, 20)) {
+        int c = gen_new_tensor(g, 'R', g->type, rank);
+        kids[n++] = sweep(g, c, b);
+        kids[n++] = sweep(g, a, c);
+    } else if (b != a && chance(g, 80)) {
         kids[n++] = sweep(g, a, b);
     }
     return close_loop(g, &time, sequence(g, n, kids));
@@ -485,6 +516,9 @@ static ctune_status make_once(ctune_ctx *ctx, ctune_rng *rng, bool *is_whole, ct
 
 ctune_status random_region_make(ctune_ctx *ctx, ctune_rng *rng, ctune_region **out) {
     bool is_whole = false;
+    if (ctune_rng_below(rng, 12) == 0) {
+        return random_factor_make(ctx, rng, out);
+    }
     ctune_status status = make_once(ctx, rng, &is_whole, out);
     while (status == CTUNE_OK && !is_whole) {
         ctune_region_destroy(*out);

@@ -19,6 +19,9 @@ enum { RANDOM_SETS = 3 }; /* sets of parameter values that a region is run with 
  */
 CTUNE_MUST_USE ctune_status random_region_make(ctune_ctx *ctx, ctune_rng *rng, ctune_region **out);
 
+/* The same, of factorisations and solves alone; random_region_make makes some. */
+CTUNE_MUST_USE ctune_status random_factor_make(ctune_ctx *ctx, ctune_rng *rng, ctune_region **out);
+
 /* Parameter values of set `which` for running: 0 = the representative values when they are small,
  * else medium; 1 = any small ones; 2 = the smallest (0 to 3). out [n_params]. */
 void random_region_sizes(const ctune_region *region, ctune_rng *rng, int which, int64_t *out);

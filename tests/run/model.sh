@@ -33,6 +33,35 @@ expect 0 "$CTUNE" model replay h.db -o curve.tsv --trees 5
 out_has "^gbt+transfer .*1 tasks x 3 seeds"
 [ "$(cut -f 2 curve.tsv | sort -u | wc -l)" = 4 ] || fail "curves"
 
+# neural models: trained, looked at, judged, lead a search; without the library a message
+expect 2 "$CTUNE" model train h.db -o x.model --kind nonsense
+if CTUNE_BLAS= "$CTUNE" model train h.db -o linear.model --kind linear --epochs 2 >"$work/stdout" 2>"$work/stderr"; then
+    for kind in mlp treegru tlp mtl-tlp; do
+        expect 0 "$CTUNE" model train h.db -o $kind.model --kind $kind --epochs 1 --width 32
+        out_has "^$kind.model: $kind"
+        expect 0 "$CTUNE" model info $kind.model
+        out_has "^kernels gemm other"
+        expect 0 "$CTUNE" model eval h.db --model $kind.model
+        out_has "^all .*(2 tasks)"
+        [ ! -e $kind.model.part ] || fail "the state is left"
+    done
+    expect 0 "$CTUNE" model train h.db -o lstm.model --kind tlp --backbone lstm --epochs 1 --width 32 --no-position --no-region
+    expect 0 "$CTUNE" model eval h.db --kind mlp --folds 2 --epochs 1 --width 32
+    out_has "^all .*(2 tasks)"
+    expect 2 "$CTUNE" model eval h.db --kind mlp --folds 2 --from no-such-target
+    for kind in tlp treegru; do
+        expect 0 "$CTUNE" tune gemm.c --model $kind.model --trials 4 --lock n.lock --quiet $db -- $flags
+    done
+    expect 0 "$CTUNE" tune gemm.c --predict --model tlp.model --lock n.lock --quiet -- $flags
+    expect 3 env CTUNE_BLAS=/nonexistent/lib.so "$CTUNE" tune gemm.c --model tlp.model --trials 4 --lock n.lock --quiet $db -- $flags
+    err_has "BLAS"
+    head -c 4000 tlp.model >cut.model
+    expect 2 "$CTUNE" model eval h.db --model cut.model
+    err_has "cut.model:"
+fi
+expect 3 env CTUNE_BLAS=/nonexistent/lib.so "$CTUNE" model train h.db -o x.model --kind tlp
+err_has "BLAS"
+
 # a model file that is damaged, or of other features
 expect 0 "$CTUNE" tune gemm.c --model m.model --trials 4 --lock a.lock --quiet $db -- $flags
 sed 's/^\(features\|feature-version\|version\).*/\1 999/' m.model >old.model

@@ -94,6 +94,22 @@ static void members(void) {
 #pragma tune schedule("split i 16 -> i0 i1; vectorize i1")
     for (i = 0; i < N; i++) points[i].x = points[i].x * 3 + i;
 }
+static void lines(void) {
+    int i;
+#pragma tune schedule("split i 16 -> i0 i1; vectorize i1")
+    for (i = 0; i < N; i++) {
+#if defined(FLIP) && N > 3
+        y[i] = y[i] - 1;
+#elif LEVEL == 2
+        y[i] = y[i] + ALPHA;
+#else
+        y[i] = y[i] * 2;
+#endif
+#ifndef COARSE
+        x[i] = x[i] + ALPHA;
+#endif
+    }
+}
 
 int main(void) {
     double sum = 0;
@@ -103,7 +119,7 @@ int main(void) {
         for (j = 0; j < N; j++) A[i][j] = i + 3 * j, B[i][j] = i - j;
     }
     for (i = 0; i < HEADER_SIZE; i++) h[i] = i / 3.0;
-    macro_values(), enumerators(), operators(), functions(), elements(N * N, A[0], 2), typedefs(N - 1), casts(), headers(), members();
+    macro_values(), enumerators(), operators(), functions(), elements(N * N, A[0], 2), typedefs(N - 1), casts(), headers(), members(), lines();
     rows(N - 3, A + 1, A);
     for (i = 0; i < N; i++) {
         sum += x[i] * (i + 1) + y[i] / 3 + points[i].x * points[i].id;
@@ -116,13 +132,14 @@ int main(void) {
 C
 expect 0 "$CTUNE" apply program.c -o tuned.c -- $flags
 expect 0 "$CTUNE" apply program.c -o old.c -- $flags -std=c90 -ffp-contract=fast
-[ "$(grep -c 'ctune:begin' tuned.c)" = 10 ] || fail "not all are tuned"
+[ "$(grep -c 'ctune:begin' tuned.c)" = 11 ] || fail "not all are tuned"
 has tuned.c 'CTUNE_SAME(OP, "+")'
 has tuned.c 'CTUNE_SAME(PICK(ctune_1, ctune_2), "((ctune_1) + (ctune_2))")'
 has tuned.c 'HALF == 20'
+has tuned.c 'CTUNE_SAME(LEVEL, "LEVEL")'
 for compiler in clang-19 gcc; do
     command -v $compiler >/dev/null || continue
-    for define in -DAS_IT_WAS -DREAL=float "-DREAL=long double" -DREAL=int -DREAL=long -DN=70 -DN=9 -DALPHA=2.5f -DFLIP -DWIDE -DCOARSE \
+    for define in -DAS_IT_WAS -DREAL=float "-DREAL=long double" -DREAL=int -DREAL=long -DN=70 -DN=9 -DALPHA=2.5f -DFLIP -DWIDE -DCOARSE -DLEVEL=2 -DLEVEL -DLEVEL=3 \
         -DHEADER_SIZE=3; do
         # the header's own definition stands, unless it is the command line's
         case $define in -DHEADER_SIZE*) sed -i.bak '/define HEADER_SIZE/d' config.h ;; esac

@@ -37,6 +37,21 @@ kernels)
     out_has '^atax '
     out_has 'geometric mean against the better of clang and gcc: .* (2 of 2 kernels)'
     ;;
+overrun)
+    expect 0 "$bench" overrun --ctune "$CTUNE" --budget 1 --size MINI --json rows.json gemm jacobi-2d
+    out_has '^kernel .*overrun .*original .*verify'
+    out_has '^gemm  *[0-9]'
+    out_has '^largest overrun [0-9.]*, median [0-9.]*, above 1.2: [0-9]* of 2'
+    has rows.json '"parts"'
+    ;;
+operators)
+    expect 0 "$bench" operators --ctune "$CTUNE" --budget 1 --size MINI --runs 1 pool-avg rms-norm
+    out_has '^pool-avg  *[0-9].* same '
+    out_has '^rms-norm '
+    out_has 'against clang -ffast-math: .* (2 of 2 operators)'
+    expect 0 "$bench" operators --ctune "$CTUNE" --budget 1 --size MINI --runs 1 --reassoc dot
+    out_has '^dot .* \(same\|permitted\) '
+    ;;
 rate)
     expect 0 "$bench" rate --ctune "$CTUNE" --budget 2
     out_has 'nests made and scored a second, one core: [0-9]'
@@ -73,9 +88,11 @@ usage)
     err_has 'no shape'
     expect 2 "$bench" kernels --ctune "$CTUNE" no-such-kernel
     err_has 'there are: .*gemm'
+    expect 2 "$bench" operators --ctune "$CTUNE" no-such-operator
+    err_has 'there are: .*dot'
     expect 3 "$bench" rate --ctune ./nowhere
     err_has 'is missing'
-    for action in gemm kernels rate search build; do
+    for action in gemm kernels operators rate overrun search build; do
         expect 0 "$bench" $action --help
         out_has 'usage'
     done

@@ -110,6 +110,9 @@ static const struct {
     {"T", "D@ * f64(0x1.999999999999ap-4) - f64(0x0.0000000000001p-1022)", 1},
     {"X", "X@ * f80(0x1.999999999999ap-4)", 1},
     {"R", "call sqrtf(call fabsf(F@)) + call fmaf(F@, G@, P@)", 1},
+    {"R", "call sqrtf(call fabsf(F@)) * G@ + call fabsf(-G@)", 16},
+    {"R", "call sqrtf(F@) + P@ / call sqrtf(call sqrtf(G@ * G@))", 16},
+    {"T", "call sqrt(call fabs(D@)) - call sqrt(E@)", 8},
     {"T", "call floor(D@) - call copysign(E@, Q@)", 1},
 };
 

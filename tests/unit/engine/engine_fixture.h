@@ -176,7 +176,9 @@ typedef struct fake_model {
     ctune_model model;
 } fake_model;
 
-static inline void fake_features(void *user, const ctune_nest *nest, float *row) {
+static inline void fake_features(void *user, const ctune_point *point, const ctune_nest *nest,
+                                 float *row) {
+    (void)point;
     const fake_model *m = user;
     row[0] = (float)log2(nest_time(m->f, m->seed, nest));
     row[1] = (float)nest->n_nodes;

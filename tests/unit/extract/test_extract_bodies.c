@@ -145,13 +145,15 @@ static const extract_case handled[] = {
 
 static const extract_case refused[] = {
     {"break", F("if (a[i] > 0) break; a[i] = 1;"), {"[break]"}},
-    {"continue", F("if (n > 0) { if (a[i] > 0) continue; a[i] = 3; } a[i] = 1;"), {"[continue]"}},
     {"goto", F("if (a[i] > 0) goto out; a[i] = 1;") "\n", {"status"}},
     {"goto 2",
      "void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) { if (a[i] > 0) goto out; a[i] = "
      "1; } out:; }",
      {"[goto]"}},
-    {"label", F("here: a[i] = 1;"), {"[label]"}},
+    {"goto back", F("again: a[i] = 1; if (a[m] > 0) goto again;"), {"[goto]"}},
+    {"label",
+     "void f(int n, float *a) { goto here; TUNE; for (int i = 0; i < n; i++) { here: a[i] = 1; } }",
+     {"[label]"}},
     {"return", F("if (a[i] > 0) return; a[i] = 1;"), {"[return]"}},
     {"switch", F("switch (k[i]) { case 1: a[i] = 1; }"), {"[switch]"}},
     {"asm", F("__asm__(\"nop\"); a[i] = 1;"), {"[inline-asm]"}},
@@ -167,25 +169,39 @@ static const extract_case refused[] = {
      "static float g(float x) { return x > 1 ? g(x / 2) : x; } void f(int n, float *a) { TUNE; for "
      "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
      {"[call]", "'g'"}},
-    {"own function with an effect",
+    {"own function that stores, as a part",
      "static float q; static float g(float x) { q = x; return x; } void f(int n, float *a) { TUNE; "
      "for "
-     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
+     "(int i = 0; i < n; i++) a[i] = g(a[i]) + 1; }",
+     {"[call]", "stores"}},
+    {"own function with a body under a condition",
+     "static float g(const float *x) { float s = 0; for (int i = 0; i < 3; i++) s += x[i]; return "
+     "s; } void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) a[i] = a[i] > 0 ? g(a) : "
+     "1; }",
      {"[call]"}},
+    {"own function that moves its pointer",
+     "static void g(float *x) { *x = 1; x++; *x = 2; } void f(int n, float *a) { TUNE; for (int i "
+     "= 0; i < n; i++) g(a + i); }",
+     {"[call]", "moves"}},
+    {"call as an argument of itself",
+     "static float g(float x, float y) { float s = x; for (int i = 0; i < 3; i++) s += y; return "
+     "s; "
+     "} void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) a[i] = g(a[i], g(a[i], 1)); }",
+     {"[call]", "argument"}},
     {"own function with a loop",
      "static float g(float x) { while (x > 1) x /= 2; return x; } void f(int n, float *a) { TUNE; "
      "for "
      "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
-     {"[call]"}},
+     {"[while-loop]"}},
     {"function that others may replace",
      "float g(float x) { return x; } void f(int n, float *a) { TUNE; for (int i = 0; i < n; i++) "
      "a[i] = "
      "g(a[i]); }",
-     {"[call]"}},
-    {"two stores in a function",
-     "static void g(float *p, float x) { p[0] = x; p[1] = x; } void f(int n, float *a) { TUNE; for "
-     "(int "
-     "i = 0; i < n; i++) g(a + i, a[i]); }",
+     {"[call]", "replace"},
+     {"-fPIC"}},
+    {"weak function",
+     "__attribute__((weak)) float g(float x) { return x; } void f(int n, float *a) { TUNE; for "
+     "(int i = 0; i < n; i++) a[i] = g(a[i]); }",
      {"[call]"}},
     {"hidden variable",
      "static float s; static float g(float x) { return x * s; } void f(int n, float s, float *a) { "

@@ -209,6 +209,51 @@ static const run_case_t cases[] = {
     /* chains */
     {"", "for (int i = 0; i < n; i++) a[i] = k[i] = b[i] / 2;"},
     {"double s, t;", "for (int i = 0; i < n; i++) { s = t = b[i]; a[i] = s + t; }"},
+    /* bodies of calls */
+    {"",
+     "for (int i = 0; i < n; i++) { rotate(&a[i], &b[i], 2, 3); rotate(&b[i], &a[i], 1, a[i]); }"},
+    {"",
+     "for (int i = 0; i < n; i++) a[i] = 2 * dot(b + i, a + i + 20, m) + dot(b, b + 3, m - 1);"},
+    {"", "for (int i = 0; i < n; i++) { int q = step(k + i, i + 1); a[i] = q; k[i + 1] = step(k, "
+         "k[i + 1]); }"},
+    {"", "for (int i = 0; i < n; i++) { store_all(a + i * 10, m, b[i]); store_all(a + i * 10, m - "
+         "1, b[i] + 1); }"},
+    {"", "for (int i = 0; i < n; i++) a[i] = largest(k[i], k[i + 1], i);"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { store_all(a + i * 40, j, j); "
+         "a[i] += dot(a, b + j, j); }"},
+    {"", "for (int i = 0; i < n; i++) if (dot(b, b + i, 3) > 20) a[i] = dot(a + i, b, 2); else "
+         "a[i] = global(b[i]);"},
+    {"", "for (int i = 0; i < n; i++) sort2(k + 2 * i, k + 2 * i + 1);"},
+    /* loops in other forms */
+    {"", "{ int i = 2; while (i < n) { a[i] = b[i] + 1; i++; } }"},
+    {"", "for (int i = 0; i < n; i++) { int j = i; while (j < m) { a[j] += b[i]; j++; } k[m] = "
+         "1; }"},
+    {"", "{ int i = 0; do { a[i] = b[i] + i; i = i + 1; } while (i < n); }"},
+    {"",
+     "for (int i = 0; i < n; i++) { int j = 3; do { a[j] += i; --j; } while (j > 0); b[i] = j; }"},
+    {"", "{ int i = n; while (i >= 1) { a[i] = i; i -= 1; } k[0] = i; }"},
+    {"int j = 1;", "for (; j <= n; j++) a[j] = a[j - 1] + b[j];"},
+    {"int j = 1;", "for (; j < n;) { a[j] = 2; j += 3; }"},
+    {"", "for (int i = 0; i < n;) { if (b[i] > 0) a[i] = 2; else a[i] = 3; i++; }"},
+    {"int t = 0;",
+     "do { for (int i = 1; i < n; i++) a[i] = a[i - 1] + b[i]; t++; } while (t < m);"},
+    {"int i, j;",
+     "for (i = 0; i < n; i++) { j = 0; while (j < i && j < m) { a[i * 30 + j] = j; j++; } }"},
+    {"", "{ int i = m; while (i--) a[i] += b[i]; }"},
+    {"", "for (int i = 0; i < n; i++) { int j = i; while (j-- > 0) a[j] += b[i - j]; }"},
+    /* jumps ahead */
+    {"",
+     "for (int i = 0; i < n; i++) { if (b[i] > 0) goto pos; a[i] = -1; goto done; pos: a[i] = 7; "
+     "done: k[i] += a[i] > 0; }"},
+    {"",
+     "for (int i = 0; i < n; i++) { if (b[i] > 0) goto out; a[i] = -1; if (i > 3) goto out; b[i] "
+     "= 2; out:; }"},
+    {"",
+     "for (int i = 0; i < n; i++) { if (i > 2) { if (b[i] > 0) continue; a[i] = 1; } b[i + 1] = "
+     "2; }"},
+    {"",
+     "for (int i = 0; i < n; i++) { if (b[i] > 0) { if (i < m) { a[i] = 3; continue; } else a[i] "
+     "= 4; } else if (i > m) continue; k[i] = 2; }"},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
@@ -243,6 +288,18 @@ static const char helpers[] =
     "static inline int low(int x, int least) { if (x < least) return least; return x; }\n"
     "static inline void bump(int *p, int up) { if (up) (*p)++; else *p -= 2; }\n"
     "static inline double *row(double *p, int i, int m) { return p + i * m; }\n"
+    "static void rotate(double *x, double *y, double c, double s) { double t = c * *x - s * *y; "
+    "*y = s * *x + c * *y; *x = t; }\n"
+    "static double dot(const double *p, const double *q, int n) { double s = 0; for (int i = 0; i "
+    "< n; i++) s += p[i] * q[i]; if (s > 50) return 50; return s; }\n"
+    "static int step(int *p, int by) { *p += by; if (*p > 5) return 1; by *= 2; return by; }\n"
+    "static void store_all(double *p, int n, double v) { if (n < 3) return; for (int i = 0; i < n; "
+    "i++) { if (i == 2) continue; p[i] = v; } }\n"
+    "static int largest(int a, int b, int c) { int k; if (a <= b) k = b; else k = a; if (k <= c) "
+    "return c; return k; }\n"
+    "static void sort2(int *x, int *y) { if (*x > *y) { int t = *x; *x = *y; *y = t; } }\n"
+    "static double global(double x) { double t[3]; for (int i = 0; i < 3; i++) t[i] = x + i; "
+    "return t[0] * t[1] + t[2]; }\n"
     "#endif\n";
 
 static char *source_of(int i) {
@@ -442,6 +499,14 @@ static const char *const counters[] = {
     "for (int q = 0; q < n; q++) for (int r = 0; r < m; r++) { j = q * m + r; x[j - j] = 1; }",
     "{ i = j; j = i + 1; for (int q = 0; q < 2; q++) x[j / 1000] = x[i / 1000]; }",
     "{ i = 0; for (int q = 1; q < n; q++) { x[i / 1000]++; i = q; } }",
+    /* other loops */
+    "{ i = 2; while (i < n) { x[0]++; i += 3; } }",
+    "{ i = 2; do { x[0]++; i += 3; } while (i < n); }",
+    "{ for (i = 0; i < m; i++) { j = i; while (j < n) { x[0]++; j++; } } }",
+    "while (i < n) { x[0]++; i++; }",
+    "for (; j > n; j--) x[0]++;",
+    "while (i-- > n) x[0]++;",
+    "{ j = m; while (j--) x[0]++; }",
 };
 enum { N_COUNTERS = sizeof counters / sizeof *counters };
 

@@ -55,15 +55,24 @@ static void add_head(gen *g) {
     ctune_text_append(&g->text, "te 1\nregion r\nparam steps i32 sizes 10\nparam n i32 sizes 20\n");
 }
 
-/* In place in a time loop: one or two dims, rectangles and triangles. */
+/* In place in a time loop: one or two dims, rectangles and triangles, and one array along two dims,
+ * where the distances of each dim alone say little. */
 static void stencil(gen *g) {
     static const char *const axes[] = {"i", "j"}, *const arrays[] = {"A"};
     int rank = between(g, 1, 2);
-    bool is_triangle = rank == 2 && below(g, 3) == 0;
+    bool is_triangle = rank == 2 && below(g, 3) == 0, is_sum = rank == 2 && below(g, 2) == 0;
     add_head(g);
     ctune_text_printf(&g->text, "axis t i32\naxis i i32\n%stensor A f64 %s\n",
-                      rank == 2 ? "axis j i32\n" : "", rank == 2 ? "[n + 8][n + 8]" : "[n + 8]");
-    add_stage(g, 0, "A", rank, axes, arrays, 1);
+                      rank == 2 ? "axis j i32\n" : "",
+                      is_sum      ? "[2*n + 8]"
+                      : rank == 2 ? "[n + 8][n + 8]"
+                                  : "[n + 8]");
+    if (is_sum) {
+        ctune_text_printf(&g->text, "stage S0: A[i + j + 4] = 0.3 * A[i + j + %d] + 0.7\n",
+                          below(g, 3) == 0 ? between(g, 3, 5) : 4);
+    } else {
+        add_stage(g, 0, "A", rank, axes, arrays, 1);
+    }
     ctune_text_append(&g->text, "order {\n for t: 0 <= t < steps {\n  for i: 0 <= i < n {\n");
     if (rank == 2) {
         ctune_text_printf(&g->text, "   for j: 0 <= j %s {\n    S0\n   }\n",
@@ -133,7 +142,12 @@ static void random_prim(gen *g, const ctune_nest *nest, int number, ctune_text *
         ctune_text_printf(out, "split %s %d -> o%d p%d", pick_loop(g, nest), between(g, 2, 4),
                           number, number);
         break;
-    case 2: /* one time coordinate for both sweeps */
+    case 2: /* one time coordinate for both sweeps; along an array of one dimension */
+        if (ctune_nest_find(nest, "k") < 0) {
+            ctune_text_printf(out, "tile %d*i + j by %d -> x%d at t", between(g, 1, 2),
+                              between(g, 1, 4), number);
+            break;
+        }
         ctune_text_printf(out, "tile %d*t + i + %sk + %d*S1 by %d -> x%d at t", between(g, 1, 3),
                           below(g, 8) ? "" : "2*", between(g, 1, 3), between(g, 1, 4), number);
         break;

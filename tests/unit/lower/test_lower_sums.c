@@ -36,6 +36,24 @@ static const char seidel_2d[] =
          "order {\n for t: 0 <= t < steps {\n  for i: 1 <= i < n - 1 {\n"
          "   for j: 1 <= j < n - 1 {\n    S0\n   }\n  }\n }\n}\n";
 
+/* A sum in a scalar: vector and parallel loops of one iteration each are legal, and stay serial. */
+static const char summed[] =
+    HEAD "axis i i32\naxis j i32\ntensor T f64 [n] temp\ntensor A f64 [n][n]\ntensor R f64 [n]\n"
+         "stage S0: T[i] = 0.0\nstage S1: T[i] += A[i][j]\nstage S2: R[i] = T[i] + 1.0\n"
+         "order {\n for i: 0 <= i < n {\n  S0\n  for j: 0 <= j < n {\n   S1\n  }\n  S2\n }\n}\n";
+
+static void test_one_iteration(void **state) {
+    fixture f;
+    (void)state;
+    fixture_init(&f, summed);
+    assert_runs(&f, "split j 8 -> j0 j1; tile j by 1 -> x at j1; vectorize j1");
+    assert_runs(&f, "split j 8 -> j0 j1; tile 2*j by 2 -> x at j1; vectorize j1");
+    assert_runs(&f, "tile 3*j by 2 -> x at j; parallel j");
+    assert_runs(&f, "split i 4 -> i0 i1; tile j by 1 -> x at j; parallel j");
+    assert_refused(&f, "split j 8 -> j0 j1; tile j by 2 -> x at j1; vectorize j1", "vector loop");
+    fixture_clear(&f);
+}
+
 static void test_expanded(void **state) {
     fixture f;
     (void)state;
@@ -108,9 +126,8 @@ static void test_seidel_2d(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expanded),
-        cmocka_unit_test(test_jacobi_1d),
-        cmocka_unit_test(test_jacobi_2d),
+        cmocka_unit_test(test_one_iteration), cmocka_unit_test(test_expanded),
+        cmocka_unit_test(test_jacobi_1d),     cmocka_unit_test(test_jacobi_2d),
         cmocka_unit_test(test_seidel_2d),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

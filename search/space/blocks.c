@@ -1,0 +1,550 @@
+/*
+ * Blocked structures: forms for nests whose reduction is ordered by what the nest itself computes
+ * (factorisations, triangular solves).
+ *
+ * In: a program and a block size. Out: the structural primitives of one form, found by trial on
+ * exact dependences, nothing else:
+ *
+ *   1. block loops over what the indices of the heaviest statement's target run over;
+ *   2. its reductions, and those of the statements beside it, split at the start of a block, where
+ *      that lets the first part (operands final) leave the rest of its tile by distribution;
+ *   3. loops split where a tile meets the diagonal, so that the rest are full tiles;
+ *   4. loops of what is left that carry nothing moved inside all others: rows in lanes.
+ *
+ * A variant is worth having when most of the work leaves its tiles.
+ */
+#include "search/space/space_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LANE_ROWS = 8, MAX_TRIES = 24 };
+
+typedef char loop_name[CTUNE_NAME_BYTES];
+
+/* A structure in the making. */
+typedef struct draft {
+    ctune_ctx *ctx;
+    ctune_program *program;
+    ctune_tree *tree; /* owned */
+    ctune_text *text; /* its primitives */
+    int factor;
+    int n_blocks;
+    loop_name block[2];
+    ctune_status status; /* memory */
+} draft;
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static ctune_tree *try_step(draft *d, const ctune_tree *tree, const char *line) {
+    ctune_schedule s;
+    ctune_tree *next = NULL;
+    ctune_schedule_init(&s);
+    ctune_schedule_append_text(&s, line);
+    ctune_status status =
+        s.failed ? CTUNE_EREFUSED : ctune_program_step(d->ctx, d->program, tree, &s.prim[0], &next);
+    ctune_schedule_clear(&s);
+    d->status = status == CTUNE_ENOMEM ? status : d->status;
+    return status == CTUNE_OK ? next : NULL;
+}
+
+/* The primitive, when it is legal. */
+static bool step(draft *d, const char *format, ...) CTUNE_PRINTF(2, 3);
+
+static bool step(draft *d, const char *format, ...) {
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ctune_tree *next = try_step(d, d->tree, line);
+    if (next == NULL) {
+        return false;
+    }
+    ctune_tree_destroy(d->tree);
+    d->tree = next;
+    ctune_text_printf(d->text, "%s\n", line);
+    return true;
+}
+
+/* ---- looking at trees ------------------------------------------------------------------------ */
+
+static bool holds(const ctune_tnode *node, int stmt) {
+    if (node->kind == CTUNE_TNODE_STMT) {
+        return node->stmt == stmt;
+    }
+    for (int k = 0; k < node->n_kids; k++) {
+        if (holds(node->kids[k], stmt)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int n_stmts_in(const ctune_tnode *node) {
+    if (node->kind == CTUNE_TNODE_STMT) {
+        return 1;
+    }
+    int n = 0;
+    for (int k = 0; k < node->n_kids; k++) {
+        n += n_stmts_in(node->kids[k]);
+    }
+    return n;
+}
+
+static const ctune_tnode *find_loop(const ctune_tnode *node, const ctune_tree *tree,
+                                    const char *name) {
+    if (node->kind == CTUNE_TNODE_LOOP && strcmp(tree->dims[node->dim].name, name) == 0) {
+        return node;
+    }
+    for (int k = 0; k < node->n_kids; k++) {
+        const ctune_tnode *found = find_loop(node->kids[k], tree, name);
+        if (found != NULL) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static bool is_reduce_dim(const ctune_region *region, const ctune_stmt *stmt, int dim) {
+    const ctune_access *target = &region->stages[stmt->stage].target;
+    bool moves = ctune_stmt_is_block(region, stmt, dim);
+    for (int i = 0; i < target->n_idx; i++) {
+        moves = moves || ctune_stmt_moves(region, stmt, target->idx[i], dim);
+    }
+    return !moves;
+}
+
+static double work_of(const ctune_tree *tree, int s) {
+    double work = 1;
+    for (int d = 0; d < tree->stmts[s].n_dims; d++) {
+        work *= tree->dims[tree->stmts[s].dims[d]].extent;
+    }
+    return work;
+}
+
+static int heaviest(const ctune_tree *tree) {
+    int best = -1;
+    for (int s = 0; s < tree->n_stmts; s++) {
+        best = best < 0 || work_of(tree, s) > work_of(tree, best) ? s : best;
+    }
+    return best;
+}
+
+static const ctune_tnode *nest_of(const ctune_tree *tree, int stmt) {
+    for (int k = 0; k < tree->root->n_kids; k++) {
+        if (holds(tree->root->kids[k], stmt)) {
+            return tree->root->kids[k];
+        }
+    }
+    return NULL;
+}
+
+/* Do its own dependences, inside one iteration of the blocks, run along the reduction alone? */
+static bool is_permutable(const ctune_region *region, const ctune_tree *tree,
+                          const ctune_depvecs *vecs, int s) {
+    const ctune_stmt *stmt = &tree->stmts[s];
+    for (int v = 0; v < vecs->n; v++) {
+        const ctune_depvec *vec = &vecs->vec[v];
+        bool is_alive = vec->src == s && vec->dst == s, moves = false;
+        for (int c = 0; c < vec->n_common && is_alive; c++) {
+            bool is_zero = vec->sign[c] == CTUNE_SIGN_ZERO;
+            bool is_block = ctune_stmt_is_block(region, stmt, stmt->dims[c]);
+            is_alive = is_zero || !is_block;
+            moves = moves || (!is_zero && !is_reduce_dim(region, stmt, stmt->dims[c]));
+        }
+        if (is_alive && moves) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Below the innermost block loop around it the statement is alone, with a reduction and loops that
+ * may change places. */
+static bool is_isolated(const ctune_region *region, const ctune_tree *tree,
+                        const ctune_depvecs *vecs, int s) {
+    const ctune_stmt *stmt = &tree->stmts[s];
+    const ctune_tnode *node = nest_of(tree, s);
+    int n_space = 0, n_reduce = 0;
+    for (int d = 0; d < stmt->n_dims; d++) {
+        bool is_block = ctune_stmt_is_block(region, stmt, stmt->dims[d]);
+        if (!is_block && n_stmts_in(node) != 1) {
+            return false;
+        }
+        n_reduce += is_reduce_dim(region, stmt, stmt->dims[d]);
+        n_space += !is_block && !is_reduce_dim(region, stmt, stmt->dims[d]);
+        const ctune_tnode *next = NULL;
+        for (int k = 0; k < node->n_kids; k++) {
+            next = holds(node->kids[k], s) ? node->kids[k] : next;
+        }
+        node = next;
+    }
+    return n_reduce > 0 && n_space > 0 && is_permutable(region, tree, vecs, s);
+}
+
+static bool find_vecs(draft *d, ctune_tree *tree, ctune_depvecs *vecs) {
+    bool legal = false;
+    ctune_status status = ctune_deps_check(d->ctx, d->program->deps, tree, &legal, vecs);
+    d->status = status == CTUNE_ENOMEM ? status : d->status;
+    return status == CTUNE_OK && legal;
+}
+
+static double isolated_part(draft *d) {
+    double all = 0, isolated = 0;
+    ctune_depvecs vecs;
+    if (!find_vecs(d, d->tree, &vecs)) {
+        return 0;
+    }
+    for (int s = 0; s < d->tree->n_stmts; s++) {
+        double work = work_of(d->tree, s);
+        all += work;
+        isolated += is_isolated(d->program->region, d->tree, &vecs, s) ? work : 0;
+    }
+    return all > 0 ? isolated / all : 0;
+}
+
+/* ---- 1: block loops -------------------------------------------------------------------------- */
+
+/* The loop of the statement that index i of its target is, -1. */
+static int dim_of_index(const ctune_region *region, const ctune_stmt *stmt, int i) {
+    const ctune_access *target = &region->stages[stmt->stage].target;
+    int found = -1, n = 0;
+    for (int d = 0; d < stmt->n_dims && i < target->n_idx; d++) {
+        int64_t coef = ctune_stmt_coef(region, stmt, target->idx[i], stmt->dims[d]);
+        found = coef == 1 ? stmt->dims[d] : found;
+        n += coef != 0;
+    }
+    return n == 1 ? found : -1;
+}
+
+static bool is_around(const ctune_stmt *stmt, int dim) {
+    for (int d = 0; d < stmt->n_dims; d++) {
+        if (stmt->dims[d] == dim) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has a statement of the nest a loop of the sum already around it? */
+static bool would_add_twice(const ctune_tree *tree, const int *sum, int n, int dim) {
+    for (int s = 0; s < tree->n_stmts; s++) {
+        for (int k = 0; k < n && is_around(&tree->stmts[s], dim); k++) {
+            if (is_around(&tree->stmts[s], sum[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Tiles of what index i of the target runs over in the nest of statement `main`. */
+static bool add_block(draft *d, const char *main, int i) {
+    const ctune_region *region = d->program->region;
+    const ctune_tree *tree = d->tree;
+    int sum[CTUNE_MAX_DEPTH], n = 0, m = ctune_stmt_find(region, tree, main);
+    const ctune_tnode *nest = nest_of(tree, m);
+    int tensor = region->stages[tree->stmts[m].stage].target.tensor, top = -1;
+    while (nest != NULL && nest->kind == CTUNE_TNODE_LOOP && top < 0) { /* inside older blocks */
+        if (ctune_stmt_is_block(region, &tree->stmts[m], nest->dim)) {
+            nest = nest->kids[0];
+        } else {
+            top = nest->dim;
+        }
+    }
+    for (int k = -1; k < tree->n_stmts && top >= 0; k++) {
+        int s = k < 0 ? m : k;
+        const ctune_stmt *stmt = &tree->stmts[s];
+        int dim = holds(nest, s) && region->stages[stmt->stage].target.tensor == tensor
+                      ? dim_of_index(region, stmt, i)
+                      : -1;
+        if (dim >= 0 && n < 8 && !would_add_twice(tree, sum, n, dim)) {
+            bool is_new = true;
+            for (int t = 0; t < n; t++) {
+                is_new = is_new && sum[t] != dim;
+            }
+            sum[n] = dim;
+            n += is_new;
+        }
+    }
+    if (n == 0) {
+        return false;
+    }
+    char text[200];
+    int at = 0;
+    for (int t = 0; t < n; t++) {
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s%s", t > 0 ? " + " : "",
+                       tree->dims[sum[t]].name);
+    }
+    char *name = d->block[d->n_blocks];
+    snprintf(name, CTUNE_NAME_BYTES, "%.16s_b", tree->dims[sum[0]].name);
+    if (!step(d, "block %s by %d -> %s at %s", text, d->factor, name, tree->dims[top].name)) {
+        return false;
+    }
+    d->n_blocks++;
+    return true;
+}
+
+/* ---- 2: reductions split at the start of a block --------------------------------------------- */
+
+/* Split reduction loop `name` of the statement at the start of its block in `block`; keep that when
+ * the first part leaves the tile. */
+static bool split_reduction(draft *d, const char *stmt, const char *name, const char *block) {
+    char line[128];
+    snprintf(line, sizeof line, "split_domain %s at %s - %d*%s < 0", name, name, d->factor, block);
+    ctune_tree *split = try_step(d, d->tree, line);
+    ctune_tree *parts = split != NULL ? try_step(d, split, "distribute") : NULL;
+    int s = parts != NULL ? ctune_stmt_find(d->program->region, parts, stmt) : -1;
+    ctune_depvecs vecs;
+    bool is_good =
+        s >= 0 && find_vecs(d, parts, &vecs) && is_isolated(d->program->region, parts, &vecs, s);
+    if (parts != NULL) {
+        ctune_tree_destroy(parts);
+    }
+    if (is_good) {
+        ctune_tree_destroy(d->tree);
+        d->tree = split;
+        ctune_text_printf(d->text, "%s\n", line);
+    } else if (split != NULL) {
+        ctune_tree_destroy(split);
+    }
+    return is_good;
+}
+
+static void split_reductions(draft *d) {
+    const ctune_region *region = d->program->region;
+    int n = d->tree->n_stmts;
+    for (int s = 0; s < n; s++) {
+        loop_name name, stmt;
+        const ctune_stmt *of = &d->tree->stmts[s];
+        int inner = of->n_dims > 0 ? of->dims[of->n_dims - 1] : -1;
+        if (inner < 0 || !is_reduce_dim(region, of, inner) || of->n_dims <= d->n_blocks + 1) {
+            continue;
+        }
+        snprintf(name, sizeof name, "%s", d->tree->dims[inner].name);
+        snprintf(stmt, sizeof stmt, "%s", ctune_stmt_name(region, d->tree, s));
+        bool is_done = false;
+        for (int b = 0; b < d->n_blocks && !is_done; b++) {
+            is_done = split_reduction(d, stmt, name, d->block[b]);
+        }
+    }
+}
+
+/* ---- 3: the diagonal ------------------------------------------------------------------------- */
+
+/* Name of the loop right after loop `name` in the same body. */
+static bool next_loop(const ctune_tnode *node, const ctune_tree *tree, const char *name,
+                      loop_name out) {
+    for (int k = 0; k < node->n_kids; k++) {
+        const ctune_tnode *kid = node->kids[k];
+        if (kid->kind != CTUNE_TNODE_LOOP) {
+            continue;
+        }
+        if (strcmp(tree->dims[kid->dim].name, name) == 0 && k + 1 < node->n_kids &&
+            node->kids[k + 1]->kind == CTUNE_TNODE_LOOP) {
+            snprintf(out, CTUNE_NAME_BYTES, "%s", tree->dims[node->kids[k + 1]->dim].name);
+            return true;
+        }
+        if (next_loop(kid, tree, name, out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Inner blocks before, at and after the outer one's number. */
+static void split_blocks(draft *d) {
+    loop_name second;
+    if (step(d, "split_domain %s at %s - %s < 0", d->block[1], d->block[1], d->block[0]) &&
+        next_loop(d->tree->root, d->tree, d->block[1], second)) {
+        (void)step(d, "split_domain %s at %s - %s < 1", second, second, d->block[0]);
+    } else {
+        (void)step(d, "split_domain %s at %s - %s < 1", d->block[1], d->block[1], d->block[0]);
+    }
+}
+
+/* Loops directly inside the block that reach beyond its tile: first inside, then beyond. */
+static void split_tiles(draft *d) {
+    loop_name names[MAX_TRIES];
+    int n = 0;
+    const ctune_tnode *block = find_loop(d->tree->root, d->tree, d->block[0]);
+    for (int k = 0; block != NULL && k < block->n_kids && n < MAX_TRIES; k++) {
+        const ctune_tnode *kid = block->kids[k];
+        if (kid->kind == CTUNE_TNODE_LOOP && d->tree->dims[kid->dim].extent > 2 * d->factor) {
+            snprintf(names[n++], sizeof *names, "%s", d->tree->dims[kid->dim].name);
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        (void)step(d, "split_domain %s at %s - %d*%s < %d", names[k], names[k], d->factor,
+                   d->block[0], d->factor);
+    }
+}
+
+/* ---- 4: rows in lanes ------------------------------------------------------------------------ */
+
+/* Does no dependence between the statements of the loop, with equal outer iterations, differ
+ * there? */
+static bool carries_nothing(const ctune_depvecs *vecs, const ctune_tree *tree,
+                            const ctune_tnode *loop) {
+    for (int v = 0; v < vecs->n; v++) {
+        const ctune_depvec *vec = &vecs->vec[v];
+        if (!holds(loop, vec->src) || !holds(loop, vec->dst)) {
+            continue;
+        }
+        bool is_alive = true;
+        for (int c = 0; c < vec->n_common && is_alive; c++) {
+            if (tree->stmts[vec->src].dims[c] == loop->dim) {
+                if (vec->sign[c] != CTUNE_SIGN_ZERO) {
+                    return false;
+                }
+                break;
+            }
+            is_alive = vec->sign[c] == CTUNE_SIGN_ZERO;
+        }
+    }
+    return true;
+}
+
+/* Outermost loops that are no blocks, hold several statements in loops of their own, and carry
+ * nothing. */
+static void find_rows(const draft *d, const ctune_depvecs *vecs, const ctune_tnode *node,
+                      loop_name *names, int *n) {
+    for (int k = 0; k < node->n_kids; k++) {
+        const ctune_tnode *kid = node->kids[k];
+        if (kid->kind != CTUNE_TNODE_LOOP || n_stmts_in(kid) < 2) {
+            continue;
+        }
+        bool is_block = true;
+        for (int s = 0; s < d->tree->n_stmts; s++) {
+            is_block =
+                is_block && (!holds(kid, s) ||
+                             ctune_stmt_is_block(d->program->region, &d->tree->stmts[s], kid->dim));
+        }
+        if (!is_block && *n < MAX_TRIES && kid->n_kids > 0 &&
+            kid->kids[0]->kind == CTUNE_TNODE_LOOP && carries_nothing(vecs, d->tree, kid)) {
+            snprintf(names[(*n)++], CTUNE_NAME_BYTES, "%s", d->tree->dims[kid->dim].name);
+        } else if (is_block) {
+            find_rows(d, vecs, kid, names, n);
+        }
+    }
+}
+
+static void sink_rows(draft *d) {
+    loop_name names[MAX_TRIES];
+    ctune_depvecs vecs;
+    int n = 0;
+    if (!find_vecs(d, d->tree, &vecs)) {
+        return;
+    }
+    find_rows(d, &vecs, d->tree->root, names, &n);
+    for (int k = 0; k < n; k++) {
+        const ctune_tnode *loop = find_loop(d->tree->root, d->tree, names[k]);
+        if (loop != NULL && d->tree->dims[loop->dim].extent > LANE_ROWS) {
+            (void)step(d, "block %s by %d -> %.16s_r at %s", names[k], LANE_ROWS, names[k],
+                       names[k]);
+        }
+        (void)step(d, "sink %s", names[k]);
+    }
+}
+
+/* ---- variants -------------------------------------------------------------------------------- */
+
+static ctune_status begin(draft *d, ctune_ctx *ctx, ctune_program *program, int factor,
+                          ctune_text *text) {
+    *d = (draft){.ctx = ctx, .program = program, .text = text, .factor = factor};
+    return ctune_tree_from_source(ctx, program->region, &d->tree);
+}
+
+/* The part of the work that leaves its tiles; the draft is filled as far as it goes. */
+static double build(draft *d, int n, const int *index) {
+    const ctune_region *region = d->program->region;
+    loop_name main;
+    snprintf(main, sizeof main, "%s", ctune_stmt_name(region, d->tree, heaviest(d->tree)));
+    for (int b = 0; b < n; b++) {
+        if (!add_block(d, main, index[b])) {
+            return 0;
+        }
+    }
+    split_reductions(d);
+    if (n == 2) {
+        split_blocks(d);
+    }
+    if (!step(d, "distribute")) {
+        return 0;
+    }
+    double part = isolated_part(d);
+    if (n == 1) {
+        split_tiles(d);
+        (void)step(d, "distribute");
+    }
+    sink_rows(d);
+    return part;
+}
+
+/* Is the heaviest statement's nest one that needs no blocks? */
+static bool is_free(const ctune_space *space) {
+    for (int f = 0; f < space->n_forms; f++) {
+        const form_space *fs = space->form[f];
+        const chain *best = NULL;
+        for (int k = 0; k < fs->n_chains; k++) {
+            const chain *c = fs->chain[k];
+            best = c->m > 0 && (best == NULL || c->work > best->work) ? c : best;
+        }
+        for (int k = 0; best != NULL && k < best->n_shapes; k++) {
+            int n_space = 0;
+            for (int d = 0; d < best->m; d++) {
+                n_space += !(best->reduce >> d & 1);
+            }
+            if (best->shape[k] == SHAPE_REGISTER && n_space >= 2 && best->rigid == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, int factor, int *variant,
+                            ctune_text *out) {
+    static const int order[4][2] = {{1, -1}, {0, -1}, {1, 0}, {0, 1}};
+    ctune_program *program = space->program;
+    const ctune_tree *source = program->form[0]->tree;
+    int main = heaviest(source);
+    if (*variant == -2 || main < 0 || (*variant == -1 && is_free(space))) {
+        *variant = -2;
+        return CTUNE_OK;
+    }
+    const ctune_stage *stage = &program->region->stages[source->stmts[main].stage];
+    double best = 0.5;
+    int from = *variant >= 0 ? *variant : 0, to = *variant >= 0 ? *variant + 1 : 4;
+    for (int v = from; v < to; v++) {
+        int n = order[v][1] < 0 ? 1 : 2;
+        if (order[v][0] >= stage->target.n_idx || order[v][n - 1] >= stage->target.n_idx) {
+            continue;
+        }
+        ctune_text text;
+        draft d;
+        ctune_text_init(&text);
+        ctune_status status = begin(&d, ctx, program, factor, &text);
+        double part = status == CTUNE_OK ? build(&d, n, order[v]) : 0;
+        status = status == CTUNE_OK ? d.status : status;
+        if (d.tree != NULL) {
+            ctune_tree_destroy(d.tree);
+        }
+        if (status == CTUNE_OK && part > best + 0.01) {
+            best = part;
+            *variant = v;
+            ctune_text_clear(out);
+            *out = text;
+        } else {
+            ctune_text_clear(&text);
+        }
+        if (status != CTUNE_OK) {
+            return status;
+        }
+    }
+    *variant = *variant == -1 ? -2 : *variant;
+    return CTUNE_OK;
+}

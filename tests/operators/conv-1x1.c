@@ -1,0 +1,33 @@
+/* conv-1x1: convolution, NCHW, 1x1: a matrix product over pixels */
+#include "kernel.h"
+
+void kernel_conv_1x1(int n, int c, int k, int h, int w, float in[n][c][h][w], float filter[k][c],
+                     float out[n][k][h][w]) {
+#pragma tune sizes(n=1, c=256, k=128, h=28, w=28)
+    for (int b = 0; b < n; b++)
+        for (int o = 0; o < k; o++)
+            for (int y = 0; y < h; y++)
+                for (int x = 0; x < w; x++) {
+                    float sum = 0.0f;
+                    for (int i = 0; i < c; i++)
+                        sum += in[b][i][y][x] * filter[o][i];
+                    out[b][o][y][x] = sum;
+                }
+}
+
+static const int sizes[4][5] = {
+    {1, 3, 4, 7, 9}, {1, 8, 8, 14, 15}, {1, 64, 32, 14, 14}, {1, 256, 128, 28, 28}};
+
+static void setup(kernel_run *r) {
+    const int n = r->z[0], c = r->z[1], k = r->z[2], h = r->z[3], w = r->z[4];
+    KERNEL_FILL1(r, KERNEL_IN, float, (long)n *c *h *w, kernel_noise(i) - 0.5);
+    KERNEL_FILL1(r, KERNEL_IN, float, (long)k *c, kernel_noise(i + 7) - 0.5);
+    KERNEL_FILL1(r, KERNEL_OUT, float, (long)n *k *h *w, 0);
+}
+
+static void call(kernel_run *r) {
+    const int *z = r->z;
+    kernel_conv_1x1(z[0], z[1], z[2], z[3], z[4], r->data[0], r->data[1], r->data[2]);
+}
+
+KERNEL_MAIN("conv-1x1")
