@@ -5,8 +5,8 @@
  * In: the pairs behind each vector, kept by the walk (check.c). Out: min[] and max[] of the
  * vectors, exact over the integers. It has an operation budget of its own: a form stays legal when
  * the distances turn out too dear, its vectors are then known by their signs alone; so are those of
- * a dependence with more vectors than MAX_LEAVES, as a sum over many loops has them. A side that has
- * reached its sign's limit is not asked again.
+ * a dependence with more vectors than MAX_LEAVES, as a sum over many loops has them. A side that
+ * has reached its sign's limit is not asked again.
  */
 #include "search/deps/deps_private.h"
 
@@ -124,8 +124,8 @@ void ctune_deps_measure(const ctune_deps *deps, ctune_veclist *list) {
     ctune_isl_begin(deps->isl, CTUNE_BUDGET_DISTANCE);
     for (int i = 0; i < list->n_leaves; i++) {
         ctune_depvec *vec = &list->vec[list->leaf[i].vec];
-        vec->has_distance = vec->has_distance && list->n_leaves <= MAX_LEAVES &&
-                            widen(vec, &list->leaf[i]);
+        vec->has_distance =
+            vec->has_distance && list->n_leaves <= MAX_LEAVES && widen(vec, &list->leaf[i]);
     }
     ctune_bound_end(deps->isl);
 }
