@@ -10,18 +10,18 @@
 #include "plugin/transform/variants.h"
 #include "search/lock/lock.h"
 
-/* id, word in reports. What became of a region. */
+/* id, word in reports, what it means. What became of a region. */
 #define CTUNE_FATE_TABLE(X)                                                                        \
-    X(UNTUNED, "untuned")                                                                          \
-    X(APPLIED, "applied")                                                                          \
-    X(ORIGINAL, "original")                                                                        \
-    X(STALE, "stale")                                                                              \
-    X(REFUSED, "refused")                                                                          \
-    X(OFF, "off")                                                                                  \
-    X(RECORDED, "recorded")
+    X(UNTUNED, "untuned", "no entry in the lock is for this target")                               \
+    X(APPLIED, "applied", "tuned code was put in")                                                 \
+    X(ORIGINAL, "original", "nothing faster is known; the original stays")                         \
+    X(STALE, "stale", "the loop changed since it was tuned")                                       \
+    X(REFUSED, "refused", "the loop is not tuned")                                                 \
+    X(OFF, "off", "the pragma says so")                                                            \
+    X(RECORDED, "recorded", "the loop records its sizes")
 
 typedef enum ctune_fate {
-#define X(id, word) CTUNE_FATE_##id,
+#define X(id, word, text) CTUNE_FATE_##id,
     CTUNE_FATE_TABLE(X)
 #undef X
 } ctune_fate;

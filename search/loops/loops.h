@@ -208,6 +208,7 @@ typedef enum ctune_lnode_kind {
     X(SERIAL, "serial")                                                                            \
     X(UNROLL, "unroll") /* ask the compiler to unroll `factor` times; 1: not at all */             \
     X(SIMD, "simd")     /* iterations are independent: ask the compiler for vectors */             \
+    X(SUM, "sum")       /* as SIMD, but for sums whose order may change: `factor` in lanes */      \
     X(PARALLEL,                                                                                    \
       "parallel")   /* iterations are independent: threads; with its `collapse` - 1 only kids */   \
     X(FULL, "full") /* constant bounds: the unroll pass repeats the body */                        \
@@ -232,7 +233,7 @@ typedef struct ctune_lnode {
     const ctune_aff *lo, *hi;      /* FOR: [lo, hi); LET: value in lo */
     int64_t step;                  /* FOR: >= 1 */
     ctune_lann ann;                /* FOR */
-    int64_t factor;                /* FOR: UNROLL */
+    int64_t factor;                /* FOR: UNROLL, SUM */
     int collapse;                  /* FOR: PARALLEL: >= 1 loops, perfectly nested and rectangular */
     bool is_dynamic;               /* FOR: PARALLEL: iterations differ in length */
     int n_conds;                   /* IF */

@@ -278,6 +278,7 @@ static ctune_value_op update_op(ctune_update update) {
     case CTUNE_UPDATE_BXOR:
         return CTUNE_V_BXOR;
     case CTUNE_UPDATE_MIN:
+    case CTUNE_UPDATE_BELOW:
         return CTUNE_V_MIN;
     default:
         return CTUNE_V_MAX;
@@ -300,7 +301,9 @@ const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_va
                                    fused(&m, stage->rhs, stage->update == CTUNE_UPDATE_SUB, was));
     }
     const ctune_value *rhs = ctune_value_convert(l, stage->calc, value_of(&m, stage->rhs));
-    const ctune_value *sum = ctune_value_binary(l, update_op(stage->update), was, rhs);
+    bool is_turned = stage->update == CTUNE_UPDATE_BELOW || stage->update == CTUNE_UPDATE_ABOVE;
+    const ctune_value *sum = ctune_value_binary(l, update_op(stage->update), is_turned ? rhs : was,
+                                                is_turned ? was : rhs);
     bool is_wide = stage->calc == CTUNE_I32 || stage->calc == CTUNE_I64;
     if (sum != NULL && is_wide && stage->reduce_mask != 0 &&
         (is_sum || stage->update == CTUNE_UPDATE_MUL)) {
@@ -321,8 +324,7 @@ static int remaining_conds(lowerer *w, const lower_env *env, const ctune_aff **c
         bool params_only = !ctune_aff_has_kind(s->cons[i], CTUNE_TERM_AXIS);
         bool is_bound = ctune_bounds_is_plain(w->region, s->cons[i]) ||
                         ctune_bounds_is_opaque(w->region, s->cons[i]);
-        if (!is_bound || (params_only && !is_constant) ||
-            (is_constant && s->cons[i]->c0 < 0)) {
+        if (!is_bound || (params_only && !is_constant) || (is_constant && s->cons[i]->c0 < 0)) {
             conds[n++] = lower_env_aff(w, env, s->cons[i]);
         }
     }

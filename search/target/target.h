@@ -67,16 +67,16 @@ void ctune_rates_default(ctune_rates *out, int vector_bytes);
 
 /* "clang 19 znver5 avx512 t1 <hash of flags, 8 hex digits>": no newline. out at least 256 bytes. */
 void ctune_target_key(const ctune_target *target, char *out, size_t size);
+/* The key, and "@host" where flags for another CPU hide which machine it is: "clang 19 x86-64-v3
+ * avx2 t1 1a2b3c4d @znver5". What data of several machines calls a target. out at least 384 bytes.
+ */
+void ctune_target_machine_key(const ctune_target *target, const char *key, char *out, size_t size);
 /*
  * How near is an entry made for the target of `key` to `mine`? Larger is nearer; -1: its code is
  * not for here: another compiler, an instruction set that this one does not include, or products
  * that are fused here and were not there.
  */
 int ctune_target_nearness(const ctune_target *mine, const char *key);
-/* The key, and "@host" where flags for another CPU hide which machine it is: "clang 19 x86-64-v3
- * avx2 t1 1a2b3c4d @znver5". What data of several machines calls a target. out at least 384 bytes.
- */
-void ctune_target_machine_key(const ctune_target *target, const char *key, char *out, size_t size);
 /* What the words of a key say, the rest by default: for records without facts. */
 void ctune_target_from_key(const char *key, ctune_target *out);
 
