@@ -139,11 +139,11 @@ static std::vector<std::string> invocation_words(const CompilerInstance &compile
 std::vector<std::string> compile_words(const CompilerInstance &compiler, std::string *command) {
     ctune_shim_words words;
     if (!driver_words(&words)) {
-        *command = "clang";
+        *command = "/dev/null/clang"; /* never one that PATH finds */
         return invocation_words(compiler);
     }
     char program[PATH_MAX]; /* this one: it is the driver, too */
-    *command = ctune_shim_program_find(0, program, sizeof program) ? program : words.words[0];
+    *command = ctune_shim_program_find(0, program, sizeof program) ? program : "/dev/null/clang";
     std::vector<std::string> out(words.words + 1, words.words + words.n);
     ctune_shim_words_clear(&words);
     return out;

@@ -70,6 +70,9 @@ static void read_words(void) {
     }
     ctune_shim_words_clear(&self.words);
     (void)ctune_shim_words_parse(driver, words, &self.words);
+    if (driver[0] == '/') { /* never one that PATH finds */
+        snprintf(self.driver, sizeof self.driver, "%s", driver);
+    }
 }
 
 static bool is_wanted(void) {
@@ -98,7 +101,7 @@ static void transform(void) {
     memset(&options, 0, sizeof options);
     options.file = self.input.text.is_stdin ? "-" : self.input.file;
     options.text = self.input.text.text;
-    options.command = self.driver[0] != '\0' ? self.driver : self.words.words[0];
+    options.command = self.driver[0] != '\0' ? self.driver : "/dev/null/gcc";
     options.n_words = self.words.n - 1;
     options.words = (const char *const *)self.words.words + 1;
     options.mode = self.args.mode;

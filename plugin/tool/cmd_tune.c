@@ -146,8 +146,9 @@ static void print_entry(const ctune_source *source, const ctune_lock_entry *entr
     ctune_lock_clear(&lock);
 }
 
+/* is_last: the search is over, what cannot be written is printed. */
 static ctune_status write_entry(ctune_ctx *ctx, const ctune_source *source,
-                                const ctune_region *region, const ctune_outcome *o) {
+                                const ctune_region *region, const ctune_outcome *o, bool is_last) {
     ctune_lock_entry entry = {.region = (char *)region->name,
                               .source = (char *)source->base,
                               .target = (char *)source->key,
@@ -158,7 +159,7 @@ static ctune_status write_entry(ctune_ctx *ctx, const ctune_source *source,
                               .tuned_ns = o->tuned_ns,
                               .verified = (char *)(uintptr_t)o->verified};
     ctune_status status = ctune_lock_update(ctx, source->lock_path, &entry, 1);
-    if (status != CTUNE_OK) {
+    if (status != CTUNE_OK && is_last) {
         print_entry(source, &entry);
     }
     return status;
@@ -203,7 +204,7 @@ ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_
     if (status != CTUNE_OK) {
         return status;
     }
-    status = write_entry(ctx, source, region, outcome);
+    status = write_entry(ctx, source, region, outcome, true);
     if (t->options->json) {
         ctune_outcome_print_json(outcome, source, stdout);
     } else {
@@ -217,7 +218,13 @@ ctune_status ctune_tune_report(ctune_ctx *ctx, const ctune_tune *t, const ctune_
 ctune_status ctune_tune_keep(ctune_ctx *ctx, const ctune_tune *t, const ctune_tune_nest *nest,
                              const ctune_outcome *outcome) {
     const ctune_source *source = &t->files[nest->i_file].source;
-    return write_entry(ctx, source, source->unit->regions[nest->i_region].region, outcome);
+    const ctune_region *region = source->unit->regions[nest->i_region].region;
+    ctune_status status = write_entry(ctx, source, region, outcome, false);
+    if (status == CTUNE_EENV) { /* no reason to end the search; at its end the lock may be back */
+        ctx->error[0] = '\0';
+        status = CTUNE_OK;
+    }
+    return status;
 }
 
 void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,

@@ -4,8 +4,9 @@
  *
  * In: the pairs behind each vector, kept by the walk (check.c). Out: min[] and max[] of the
  * vectors, exact over the integers. It has an operation budget of its own: a form stays legal when
- * the distances turn out too dear, its vectors are then known by their signs alone. A side that has
- * reached its sign's limit is not asked again.
+ * the distances turn out too dear, its vectors are then known by their signs alone; so are those of
+ * a dependence with more vectors than MAX_LEAVES, as a sum over many loops has them. A side that
+ * has reached its sign's limit is not asked again.
  */
 #include "search/deps/deps_private.h"
 
@@ -15,6 +16,8 @@
 #include <isl/local_space.h>
 #include <isl/val.h>
 #include <stdlib.h>
+
+enum { MAX_LEAVES = 128 }; /* five loops of a sum make 121, six 364: a second of work */
 
 static int64_t sign_min(uint8_t sign) {
     return sign == CTUNE_SIGN_POS ? 1 : sign == CTUNE_SIGN_ZERO ? 0 : CTUNE_DIST_MIN;
@@ -121,7 +124,8 @@ void ctune_deps_measure(const ctune_deps *deps, ctune_veclist *list) {
     ctune_isl_begin(deps->isl, CTUNE_BUDGET_DISTANCE);
     for (int i = 0; i < list->n_leaves; i++) {
         ctune_depvec *vec = &list->vec[list->leaf[i].vec];
-        vec->has_distance = vec->has_distance && widen(vec, &list->leaf[i]);
+        vec->has_distance =
+            vec->has_distance && list->n_leaves <= MAX_LEAVES && widen(vec, &list->leaf[i]);
     }
     ctune_bound_end(deps->isl);
 }

@@ -137,9 +137,9 @@ static bool print_stream(ctune_emitter *e, const ctune_lnode *node) {
     begin_line(e);
     ctune_text_printf(e->out, "CTUNE_STREAM(%s, &", emit_type(e, node->value->type, lanes));
     emit_place(e, &node->place);
-    ctune_text_append(e->out, ", ");
-    emit_value(e, node->value, CTUNE_LEVEL_ANY);
-    ctune_text_append(e->out, ");\n");
+    ctune_text_append(e->out, ", (");
+    emit_value(e, node->value, CTUNE_LEVEL_ANY); /* commas of its lanes are no arguments' */
+    ctune_text_append(e->out, "));\n");
     return true;
 }
 

@@ -204,7 +204,7 @@ static const char stream[] =
     "#define CTUNE_STREAM_END (void)0\n"
     "#endif\n"
     "#define CTUNE_STREAM(type, p, v) \\\n"
-    "    do { const type ctune_x = (v); ctune_stream(p, &ctune_x, sizeof ctune_x); } while (0)\n";
+    "    do { const type ctune_x = v; ctune_stream(p, &ctune_x, sizeof ctune_x); } while (0)\n";
 
 /* The memory of an array of one vector is that of its lanes. */
 static const char fma_any[] =

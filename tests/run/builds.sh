@@ -154,3 +154,26 @@ for kind in $kinds; do
     expect 0 "$CTUNE" apply gemm.c -o applied.c -- $kind -O2
     expect 0 $kind -O2 -Wall -Wextra -Wunreachable-code -Werror -Wno-unknown-pragmas -c applied.c -o clean.o
 done
+
+# ---- a compile with the plugin runs no compiler that PATH finds, and writes only where it is told to ----
+mkdir fake plain-dir
+for kind in $kinds; do
+    printf '#!/bin/sh\necho "%s $*" >>"%s"\nexit 1\n' $kind "$PWD/fake.log" >fake/$kind
+    chmod +x fake/$kind
+done
+cp fake/* plain-dir
+for kind in $kinds; do
+    ln -sf $kind fake/cc
+    for mode in lock predict; do
+        cp gemm.c stats.c plain-dir
+        sed 's/ schedule(.*)//' gemm.c >plain-dir/open.c
+        for name in gemm stats open; do
+            (cd plain-dir && PATH="$PWD/../fake:$PATH" "$(command -v $kind)" -w -O2 "$(plugin $kind)" \
+                -fplugin-arg-ctune-mode=$mode -c $name.c -o $name.o) >"$work/stdout" 2>"$work/stderr" || fail "$kind $mode $name"
+        done
+    done
+done
+[ ! -e fake.log ] || fail "a compiler from PATH: $(cat fake.log)"
+[ "$(ls plain-dir | tr '\n' ' ')" = "$(for name in $kinds gemm.c gemm.o open.c open.o stats.c stats.o; do echo $name; done | sort | tr '\n' ' ')" ] ||
+    fail "files beside the source: $(ls plain-dir)"
+[ ! -e "$XDG_CACHE_HOME" ] || [ -z "$(find "$XDG_CACHE_HOME" -newer fake -type f)" ] || fail "files in the cache folder"

@@ -35,7 +35,7 @@ rm -f "$newline" ' blank.c'
 
 # ---- a lock that becomes unwritable during the search: what was found is printed ----
 mkdir away
-"$CTUNE" tune gemm.c --trials 120 --batch 4 --rounds 3 --lock away/a.lock --history h.db -- $flags \
+"$CTUNE" tune gemm.c --trials 48 --batch 4 --rounds 3 --lock away/a.lock --history h.db -- $flags \
     >"$work/stdout" 2>"$work/stderr" &
 pid=$!
 wait_for 250 test -s h.db || fail "no search"
