@@ -28,8 +28,9 @@ static const double LIMIT_FACTOR = 3; /* time limit of a run, times the incumben
 static const double LONG_LIMIT_FACTOR =
     1.5; /* the same of runs that take a good part of a budget */
 static const double LIMIT_FLOOR_NS = 0.2e9;
-static const double LONG_RUN_NS = 0.3e9; /* one sample is enough, two from a sixth of it on */
-static const double ORIGINAL_LIMIT = 10; /* the original may take so many time limits */
+static const double LONG_RUN_NS = 0.3e9;     /* one sample is enough, two from a sixth of it on */
+static const double ORIGINAL_LIMIT = 10;     /* the original may take so many time limits */
+static const double RESTORE_SHARE_NS = 20e6; /* of a sample, for restoring */
 static const double ORIGINAL_SHARE = 0.12;
 static const double ORIGINAL_ENOUGH_NS = 1e9; /* in a final: an original that is very slow */
 static const double ORIGINAL_ONCE = 2;        /* no second run beyond as many times original_s */
@@ -57,7 +58,9 @@ static double time_left(const ctune_exec *exec) {
 }
 
 static int run_once(ctune_exec *exec, ctune_candidate_fn *fn, double limit_ns, run_time *time) {
+    int64_t begin = ctune_now_ns();
     ctune_exec_tensors_restore(exec);
+    exec->restore_ns = (double)(ctune_now_ns() - begin);
     int64_t switches = forced_switches();
     double left_ns = time_left(exec);
     ctune_exec_timer_arm(left_ns < limit_ns ? left_ns : limit_ns, left_ns < limit_ns);
@@ -72,8 +75,10 @@ static int run_once(ctune_exec *exec, ctune_candidate_fn *fn, double limit_ns, r
     return rc;
 }
 
-static int count_repeats(double run_ns, double sample_ns) {
-    double n = sample_ns / run_ns;
+/* Restoring the inputs may take far longer than a run: it bounds the number, too. */
+static int count_repeats(const ctune_exec *exec, double run_ns, double sample_ns) {
+    double n = sample_ns / run_ns, most = RESTORE_SHARE_NS / (exec->restore_ns + 1);
+    n = n < most ? n : most;
     return n < 1 ? 1 : n > MAX_REPEATS ? MAX_REPEATS : (int)n + 1;
 }
 
@@ -125,7 +130,7 @@ static void refresh_original(ctune_exec *exec) {
     if (exec->lib[0].handle == NULL || run_ns <= 0) {
         return;
     }
-    int repeats = count_repeats(run_ns, exec->load.min_sample_ns);
+    int repeats = count_repeats(exec, run_ns, exec->load.min_sample_ns);
     double cost = run_ns * repeats;
     if (state->original_spent_ns + cost > ORIGINAL_SHARE * (state->total_spent_ns + cost) ||
         1.5 * cost > time_left(exec)) {
@@ -157,6 +162,7 @@ void ctune_exec_measure_original(ctune_exec *exec, ctune_candidate_fn *fn,
         return;
     }
     ctune_exec_reference_store(exec);
+    exec->is_foreign = false;
     ctune_samples samples;
     ctune_samples_init(&samples);
     double spent = first.ns;
@@ -171,7 +177,7 @@ void ctune_exec_measure_original(ctune_exec *exec, ctune_candidate_fn *fn,
             result->outcome = CTUNE_RUN_WRONG; /* it gives different results by itself */
             return;
         }
-        int repeats = count_repeats(second.ns, exec->load.min_sample_ns);
+        int repeats = count_repeats(exec, second.ns, exec->load.min_sample_ns);
         if (repeats == 1) {
             ctune_samples_append(&samples, second.ns, second.is_disturbed);
         }
@@ -207,6 +213,7 @@ static double candidate_limit(const ctune_exec *exec, double best_ns) {
 /* First run: checks guards, canaries and outputs. false: result has the outcome. */
 static bool is_correct(ctune_exec *exec, ctune_candidate_fn *fn, double limit_ns, run_time *first,
                        ctune_run_result *result) {
+    exec->is_foreign = true;
     int rc = run_once(exec, fn, limit_ns, first);
     bool is_inside = ctune_exec_canaries_check(exec, result->detail, sizeof result->detail);
     if (!is_inside) {
@@ -221,6 +228,7 @@ static bool is_correct(ctune_exec *exec, ctune_candidate_fn *fn, double limit_ns
         result->outcome = CTUNE_RUN_WRONG;
     } else {
         result->outcome = CTUNE_RUN_OK;
+        exec->is_foreign = false;
     }
     return result->outcome == CTUNE_RUN_OK;
 }
@@ -287,11 +295,11 @@ static void measure_correct(ctune_exec *exec, ctune_candidate_fn *fn, double bes
     } else if (first.ns >= LONG_RUN_NS / 6) { /* cold caches matter little: it counts */
         ctune_samples_append(&samples, first.ns, first.is_disturbed);
     }
-    int repeats = count_repeats(first.ns, exec->load.min_sample_ns);
+    int repeats = count_repeats(exec, first.ns, exec->load.min_sample_ns);
     if (!result->abandoned && repeats > 1) { /* the first run was cold: count again */
         run_time warm;
         run_once(exec, fn, limit_ns, &warm);
-        repeats = count_repeats(warm.ns, exec->load.min_sample_ns);
+        repeats = count_repeats(exec, warm.ns, exec->load.min_sample_ns);
     }
     while (!result->abandoned && !is_enough(&samples, best_ns, &result->abandoned)) {
         take_sample(exec, fn, repeats, limit_ns, &samples);
@@ -354,7 +362,7 @@ static void enter_contest(ctune_exec *exec, contest *c, int i) {
     } else {
         run_once(exec, c->fn[i], c->limit_ns, &warm);
     }
-    c->repeats[i] = count_repeats(warm.ns, c->sample_ns);
+    c->repeats[i] = count_repeats(exec, warm.ns, c->sample_ns);
     c->round_ns += warm.ns * c->repeats[i];
     c->slowest_ns = warm.ns > c->slowest_ns ? warm.ns : c->slowest_ns;
 }
@@ -370,7 +378,7 @@ static bool has_all(const contest *c) {
 /* The deadline ends the rounds when each finalist has a sample; it does not end a run. */
 static void run_rounds(ctune_exec *exec, contest *c, int rounds, int64_t deadline_ns) {
     double original_ns = ctune_exec_original_ns(exec);
-    int repeats = count_repeats(original_ns, c->sample_ns);
+    int repeats = count_repeats(exec, original_ns, c->sample_ns);
     for (int round = 0; round < rounds; round++) {
         double left_ns = deadline_ns > 0 ? (double)(deadline_ns - ctune_now_ns()) : INFINITY;
         if (c->round_ns > left_ns && has_all(c)) {

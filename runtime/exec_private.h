@@ -10,7 +10,7 @@
 #include "runtime/run_protocol.h"
 #include "runtime/stats.h"
 
-enum { CTUNE_EXEC_MAX_LIBS = 64 };
+enum { CTUNE_EXEC_MAX_LIBS = 64, CTUNE_EXEC_MAX_CHANGED = 256 };
 
 /* One tensor in memory:
  *
@@ -28,6 +28,9 @@ typedef struct ctune_exec_tensor {
     unsigned char *base;
     unsigned char *pristine;  /* inputs of a written tensor, NULL otherwise */
     unsigned char *reference; /* the original's outputs of a written tensor, NULL otherwise */
+    /* Where the two differ: n_changed stretches [2 * i, 2 * i + 1) of bytes. < 0: not known yet. */
+    int n_changed;
+    size_t changed[2 * CTUNE_EXEC_MAX_CHANGED];
 } ctune_exec_tensor;
 
 typedef struct ctune_exec_lib {
@@ -51,6 +54,10 @@ typedef struct ctune_exec {
     unsigned char *state_outputs; /* the reference outputs behind it */
     size_t state_bytes;           /* of the whole file */
     ctune_exec_lib lib[CTUNE_EXEC_MAX_LIBS];
+    /* Something ran that is not known to write where the original writes: all bytes are restored.
+     */
+    bool is_foreign;
+    double restore_ns;    /* of the last run */
     double clock_cost_ns; /* of reading the clock twice */
     int64_t deadline_ns;  /* of the parent, on the clock of ctune_now_ns; 0: none */
 } ctune_exec;
@@ -58,7 +65,8 @@ typedef struct ctune_exec {
 /* ---- exec_tensor.c ---- */
 /* Map, fill from the seed, keep pristine copies, attach the shared file (fd). */
 CTUNE_MUST_USE ctune_status ctune_exec_tensors_create(ctune_exec *exec, int state_fd);
-void ctune_exec_tensors_restore(ctune_exec *exec); /* written tensors := inputs */
+/* Written tensors := inputs; of all bytes when is_foreign, else where the original changes them. */
+void ctune_exec_tensors_restore(ctune_exec *exec);
 void ctune_exec_reference_store(ctune_exec *exec); /* reference := written tensors */
 /* Fill one buffer as the workload's inputs are filled (n_elems elements); returns the largest
  * |float| off the diagonal. load: what kind of data. */

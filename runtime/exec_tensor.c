@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GUARD_BYTES = 1 << 20, ALIGN_BYTES = 64, CANARY = 0xC5 };
+enum { GUARD_BYTES = 1 << 20, ALIGN_BYTES = 64, CANARY = 0xC5, CHANGE_BYTES = 4096 };
 
 static uint16_t half_bits(float value) {
     uint32_t bits;
@@ -168,6 +168,7 @@ static bool keep_pristine(ctune_exec_tensor *t) {
 static ctune_status create_tensor(ctune_exec *exec, int i) {
     ctune_exec_tensor *t = &exec->tensor[i];
     t->shape = &exec->load.tensor[i];
+    t->n_changed = -1;
     if (!ctune_run_tensor_bytes(t->shape, &t->bytes)) {
         return ctune_fail(&exec->ctx, CTUNE_EUSAGE, "tensor %d: bad shape", i);
     }
@@ -238,6 +239,7 @@ static ctune_status attach_state(ctune_exec *exec, int fd) {
 
 ctune_status ctune_exec_tensors_create(ctune_exec *exec, int state_fd) {
     exec->input_scale = 1;
+    exec->is_foreign = true;
     for (int i = 0; i < exec->load.n_params; i++) {
         exec->params[i] = (long)exec->load.params[i];
     }
@@ -252,11 +254,43 @@ ctune_status ctune_exec_tensors_create(ctune_exec *exec, int state_fd) {
     return status == CTUNE_OK ? attach_state(exec, state_fd) : status;
 }
 
+/* Blocks in which the original's outputs differ from its inputs. Neighbours are one stretch; with
+ * too many of them the last one takes the rest. */
+static void find_changed(ctune_exec_tensor *t) {
+    t->n_changed = 0;
+    for (size_t at = 0; at < t->bytes; at += CHANGE_BYTES) {
+        size_t n = t->bytes - at < CHANGE_BYTES ? t->bytes - at : CHANGE_BYTES;
+        if (memcmp(t->pristine + at, t->reference + at, n) == 0) {
+            continue;
+        }
+        size_t *last = t->n_changed > 0 ? &t->changed[2 * t->n_changed - 1] : NULL;
+        if (last != NULL && (*last == at || t->n_changed == CTUNE_EXEC_MAX_CHANGED)) {
+            *last = at + n;
+        } else {
+            t->changed[2 * t->n_changed] = at;
+            t->changed[2 * t->n_changed++ + 1] = at + n;
+        }
+    }
+}
+
+static void restore_changed(ctune_exec_tensor *t) {
+    if (t->n_changed < 0) {
+        find_changed(t);
+    }
+    for (int i = 0; i < t->n_changed; i++) {
+        size_t begin = t->changed[2 * i], end = t->changed[2 * i + 1];
+        memcpy(t->base + begin, t->pristine + begin, end - begin);
+    }
+}
+
 void ctune_exec_tensors_restore(ctune_exec *exec) {
+    bool is_whole = exec->is_foreign || !exec->state->has_reference;
     for (int i = 0; i < exec->load.n_tensors; i++) {
         ctune_exec_tensor *t = &exec->tensor[i];
-        if (t->pristine != NULL) {
+        if (t->pristine != NULL && is_whole) {
             memcpy(t->base, t->pristine, t->bytes);
+        } else if (t->pristine != NULL) {
+            restore_changed(t);
         }
     }
 }
@@ -266,6 +300,7 @@ void ctune_exec_reference_store(ctune_exec *exec) {
         ctune_exec_tensor *t = &exec->tensor[i];
         if (t->reference != NULL) {
             memcpy(t->reference, t->base, t->bytes);
+            t->n_changed = -1;
         }
     }
     size_t outputs = exec->state_bytes - CTUNE_RUN_HEADER_BYTES;

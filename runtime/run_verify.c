@@ -109,7 +109,8 @@ static ctune_status verify_all(ctune_ctx *ctx, ctune_runner *runner, run_batch *
     const ctune_run_workload own = runner->load;
     for (int k = 0; k < n_loads && status == CTUNE_OK; k++) {
         status = ctune_run_workload_check(ctx, &loads[k]);
-        if (k > 0 && runner->deadline_ns > 0 && ctune_now_ns() >= runner->deadline_ns) {
+        if (loads[k].is_optional && runner->deadline_ns > 0 &&
+            ctune_now_ns() >= runner->deadline_ns) {
             skip_load(batch->n, &originals[k], &results[k * batch->n]);
         } else if (status == CTUNE_OK) {
             runner->load = loads[k];

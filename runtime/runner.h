@@ -67,6 +67,7 @@ typedef struct ctune_run_workload {
     double time_limit_s;  /* one run of one candidate, default 10 */
     double min_sample_ns; /* a sample repeats until it lasts this long; default 20000 */
     double original_s;    /* the first measurement of the original ends after this; default 1 */
+    bool is_optional;     /* verification leaves it out after the deadline; others it always runs */
     size_t memory_limit_bytes; /* RLIMIT_AS of the runner beyond the tensors; default 2 GiB */
 } ctune_run_workload;
 
@@ -125,7 +126,7 @@ void ctune_runner_rest(ctune_runner *runner);
 
 /* Time of ctune_now_ns at which measuring ends, 0 = none (at first). What has not been compiled and
  * run by then is SKIPPED, a run that is under way included; a final ends after the round that it is
- * in; of a verification the cases that have not begun are SKIPPED. */
+ * in; of a verification the optional cases that have not begun are SKIPPED. */
 void ctune_runner_set_deadline(ctune_runner *runner, int64_t deadline_ns);
 /* The original, when it is measured (baseline), is given up after limit_s: SKIPPED; 0 = never. */
 void ctune_runner_limit_baseline(ctune_runner *runner, double limit_s);

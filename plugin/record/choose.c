@@ -41,9 +41,27 @@ static void insert(ctune_profile_sizes *out, const ctune_profile_size *size) {
     out->size[i] = *size;
 }
 
+uint64_t ctune_shape_key(const ctune_region *region) {
+    ctune_region plain = *region;
+    ctune_stage *stages = CTUNE_NEW_ARRAY(region->arena, ctune_stage, region->n_stages + 1);
+    if (stages == NULL) {
+        return ctune_workload_key(region, NULL);
+    }
+    memcpy(stages, region->stages, (size_t)region->n_stages * sizeof *stages);
+    for (int i = 0; i < region->n_stages; i++) {
+        stages[i].reassoc = false;
+    }
+    plain.stages = stages;
+    plain.reassoc = plain.serial = plain.noalias = false;
+    plain.n_threads = 0;
+    plain.n_assumes = 0;
+    return ctune_workload_key(&plain, NULL);
+}
+
 void ctune_profile_choose(const ctune_profile *profile, const char *source,
                           const ctune_region *region, double coverage, ctune_profile_sizes *out) {
-    uint64_t workload = ctune_workload_key(region, NULL);
+    /* before there was a key of shapes, programs recorded the other one */
+    uint64_t key = ctune_shape_key(region), workload = ctune_workload_key(region, NULL);
     bool is_fresh = false;
     memset(out, 0, sizeof *out);
     for (int i = 0; i < profile->n; i++) {
@@ -51,8 +69,8 @@ void ctune_profile_choose(const ctune_profile *profile, const char *source,
         if (strcmp(s->source, source) != 0 || strcmp(s->region, region->name) != 0) {
             continue;
         }
-        out->is_stale = out->is_stale || s->workload != workload;
-        if (s->workload != workload) {
+        if (s->workload != key && s->workload != workload) {
+            out->is_stale = true;
             continue;
         }
         ctune_profile_size size = {.calls = (double)s->calls, .ns = ctune_shape_total_ns(s)};

@@ -7,6 +7,7 @@
  */
 #include "plugin/record/record.h"
 
+#include "plugin/record/profile.h"
 #include "runtime/rng.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ static const char declarations[] =
     "#endif\n";
 
 static uint64_t site_of(const ctune_region *region, const char *path) {
-    uint64_t workload = ctune_workload_key(region, NULL);
+    uint64_t workload = ctune_shape_key(region);
     uint64_t hash = ctune_hash(CTUNE_HASH_INIT, path, strlen(path) + 1);
     hash = ctune_hash(hash, region->name, strlen(region->name) + 1);
     return ctune_hash(hash, &workload, sizeof workload);
@@ -93,16 +94,26 @@ static void put_site(const ctune_unit *unit, int i_region, const char *path, ctu
         ctune_text_printf(out, "%s%s", i > 0 ? " " : "", region->params[i].name);
     }
     ctune_text_printf(out, "\",\n    0x%016llxULL, CTUNE_RECORD_VERSION, %d, %d};\n",
-                      (unsigned long long)ctune_workload_key(region, NULL),
+                      (unsigned long long)ctune_shape_key(region),
                       region->line - added_lines(unit, unit->regions[i_region].pragma_begin),
                       region->n_params);
+}
+
+/* A parameter that the prelude of tuned code computes: such a nest is not recorded. */
+static bool has_computed(const ctune_region *region) {
+    for (int i = 0; i < region->n_params; i++) {
+        if (strncmp(region->params[i].c_text, "ctune_", 6) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 ctune_status ctune_record_emit_prelude(ctune_ctx *ctx, const ctune_unit *unit, const char *path,
                                        ctune_text *out) {
     ctune_text_append(out, declarations);
     for (int i = 0; i < unit->n_regions; i++) {
-        if (unit->regions[i].region != NULL) {
+        if (unit->regions[i].region != NULL && !has_computed(unit->regions[i].region)) {
             put_site(unit, i, path, out);
         }
     }
@@ -112,7 +123,7 @@ ctune_status ctune_record_emit_prelude(ctune_ctx *ctx, const ctune_unit *unit, c
 ctune_status ctune_record_emit_body(ctune_ctx *ctx, const ctune_unit *unit, const char *path,
                                     int i_region, const char *original, ctune_text *out) {
     const ctune_region *region = unit->regions[i_region].region;
-    if (region == NULL) {
+    if (region == NULL || has_computed(region)) {
         return CTUNE_OK;
     }
     ctune_text_append(out, "{\n    const long long ctune_values[] = {");

@@ -16,7 +16,7 @@ typedef struct ctune_shape {
     const char *source; /* file name or path */
     const char *region; /* its name */
     const char *sizes;  /* "n=1024 m=512"; "" without parameters; "other": not told apart */
-    uint64_t workload;  /* ctune_workload_key(region, NULL) */
+    uint64_t workload;  /* ctune_shape_key(region) */
     int line;           /* of the pragma */
     uint64_t calls;     /* all of them */
     uint64_t timed, ns; /* those that were timed, and their time; saturating */
@@ -54,6 +54,11 @@ CTUNE_MUST_USE ctune_status ctune_profile_update(ctune_ctx *ctx, const char *pat
 
 /* Time of all calls, estimated from the timed ones. */
 double ctune_shape_total_ns(const ctune_shape *shape);
+
+/* The loop as far as its sizes have a meaning: what compiler flags permit (reassociation, threads,
+ * wrapping of integers) and what the pragma promises is left out, so that a profile serves builds
+ * with other flags, too. */
+uint64_t ctune_shape_key(const ctune_region *region);
 
 /* ---- what is worth tuning -------------------------------------------------------------------- */
 enum { CTUNE_PROFILE_MAX_SIZES = 8, CTUNE_PROFILE_MAX_PARAMS = 64 };

@@ -124,6 +124,7 @@ static ctune_run_workload *add(maker *m, const int64_t *wanted, bool is_tuned) {
         out->n_skipped++;
         return NULL;
     }
+    load->is_optional = cost_ns > CHEAP_NS && out->n > 0;
     m->left_ns -= cost_ns;
     load->seed = m->bench->workload.seed + (uint64_t)out->n;
     load->time_limit_s = CASE_LIMIT_S + 3 * m->tuned_ns * 1e-9;

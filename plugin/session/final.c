@@ -71,21 +71,29 @@ static bool is_strict(const ctune_bench *bench) {
 }
 
 static void report_rejected(ctune_ctx *ctx, const ctune_bench *bench, const ctune_verdict *v) {
-    bool is_wrong = v->agreement == CTUNE_AGREES_WRONG;
+    bool is_idle = strncmp(v->detail, CTUNE_GUARD_FAILS, strlen(CTUNE_GUARD_FAILS)) == 0;
+    bool is_wrong = v->agreement == CTUNE_AGREES_WRONG && !is_idle;
     char text[500];
     if (strncmp(v->detail, "slower ", 7) == 0) {
         return; /* no fault */
     }
     snprintf(text, sizeof text, "%s: a finalist is rejected: %s%s", bench->region->name,
-             is_wrong ? "" : "strict, but the compiler decides about contraction copy by copy: ",
+             is_wrong || is_idle
+                 ? ""
+                 : "strict, but the compiler decides about contraction copy by copy: ",
              v->detail);
-    ctune_diag_send(ctx, &(ctune_diag){.severity = is_wrong ? CTUNE_WARNING : CTUNE_REMARK,
-                                       .file = bench->region->file,
-                                       .line = bench->region->line,
-                                       .code = is_wrong ? "wrong-elsewhere" : "not-strict",
-                                       .text = text,
-                                       .hint = is_wrong ? "please report"
-                                                        : "-ffp-contract=off makes results equal"});
+    ctune_diag_send(ctx,
+                    &(ctune_diag){.severity = is_wrong ? CTUNE_WARNING : CTUNE_REMARK,
+                                  .file = bench->region->file,
+                                  .line = bench->region->line,
+                                  .code = is_wrong  ? "wrong-elsewhere"
+                                          : is_idle ? "guard-fails"
+                                                    : "not-strict",
+                                  .text = text,
+                                  .hint = is_wrong  ? "please report"
+                                          : is_idle ? "the front end and the compiler read a "
+                                                      "constant or a macro differently"
+                                                    : "-ffp-contract=off makes results equal"});
 }
 
 /* The fastest that beats the original and is not taken yet; -1: none. */
@@ -103,6 +111,16 @@ static int find_next(const ctune_finalists *f, const ctune_run_result *results, 
     return best;
 }
 
+static bool has_time_for_whole(const ctune_bench *bench, const ctune_finalists *f,
+                               const ctune_run_result *result) {
+    if (f->whole_ns == 0 || bench->scale == NULL) {
+        return false;
+    }
+    double tuned = result->median_ns / result->original_ns;
+    double wanted_s = bench->compile_s + bench->scale->original_s * (1 + tuned);
+    return wanted_s < (double)(f->whole_ns - ctune_now_ns()) * 1e-9;
+}
+
 /* Once at the sizes that were asked for. *is_good: same results, and still a gain. */
 static ctune_status run_whole(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule,
                               ctune_verdict *verdict, ctune_outcome *out, bool *is_good) {
@@ -114,7 +132,7 @@ static ctune_status run_whole(ctune_ctx *ctx, const ctune_bench *bench, const ch
     ctune_status status = ctune_workload_make(ctx, bench->region, scale->wanted, &load);
     if (status == CTUNE_OK) {
         load.seed = bench->workload.seed;
-        load.time_limit_s = 1 + scale->original_s; /* the original gets ten times that */
+        load.time_limit_s = 0.15 * scale->original_s; /* the original gets ten times that */
         status = ctune_bench_emit(ctx, bench, schedule, "ctune_whole", &text);
     }
     if (status == CTUNE_OK) {
@@ -160,7 +178,7 @@ static ctune_status pick(ctune_ctx *ctx, const ctune_bench *bench, const ctune_f
         status = ctune_verify_run(ctx, &verifier, f->entry[*best].schedule, &verdict);
         is_good = verdict.agreement != CTUNE_AGREES_WRONG &&
                   !(verdict.agreement == CTUNE_AGREES_CONTRACTED && is_strict(bench));
-        if (status == CTUNE_OK && is_good && f->has_whole && bench->scale != NULL) {
+        if (status == CTUNE_OK && is_good && has_time_for_whole(bench, f, &results[*best])) {
             status = run_whole(ctx, bench, f->entry[*best].schedule, &verdict, out, &is_good);
         }
         if (status == CTUNE_OK && !is_good) {

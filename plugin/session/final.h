@@ -17,9 +17,11 @@ typedef struct ctune_finalist {
 
 typedef struct ctune_finalists {
     int n;
-    double left_s;  /* for all of it, verification included; < 0: no limit */
-    bool has_whole; /* a scaled search's winner runs at the sizes asked for, too; not in left_s */
-    bool is_early;  /* the search goes on: as little as possible */
+    double left_s; /* for all of it, verification included; < 0: no limit */
+    /* A scaled search's winner runs at the sizes asked for, too, if that is over by then (on the
+     * clock of ctune_now_ns; not in left_s); 0: it does not. */
+    int64_t whole_ns;
+    bool is_early;         /* the search goes on: as little as possible */
     const char *incumbent; /* schedule whose time is reported by itself; NULL = none; borrowed */
     ctune_finalist entry[CTUNE_MAX_FINALISTS];
 } ctune_finalists;

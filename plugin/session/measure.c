@@ -147,14 +147,21 @@ static void count(ctune_measure *m, const ctune_run_result *result) {
     }
 }
 
-/* A search that has nothing yet goes beyond its time for one or two candidates. */
-static int64_t deadline_of(const ctune_measure *m) {
+/* A search that has nothing yet goes beyond its time, once for its first batch, and for one of a
+ * candidate or two (what the engine proposes then) however long it takes. */
+static int64_t deadline_of(ctune_measure *m, int n_run) {
     const ctune_bench *bench = m->bench;
-    double thin_s = 1 + 6 * bench->compile_s + 4e-9 * bench->original_ns;
-    int64_t thin_ns = ctune_now_ns() + (int64_t)(1e9 * thin_s);
-    return bench->deadline_ns == 0 || m->n_ok > 0 || bench->deadline_ns > thin_ns
-               ? bench->deadline_ns
-               : thin_ns;
+    if (bench->deadline_ns == 0 || m->n_ok > 0) {
+        return bench->deadline_ns;
+    }
+    if (n_run <= 2) {
+        return 0;
+    }
+    if (m->thin_ns == 0) {
+        double thin_s = 1 + 4 * bench->compile_s + 4e-9 * bench->original_ns;
+        m->thin_ns = ctune_now_ns() + (int64_t)(1e9 * thin_s);
+    }
+    return m->thin_ns > bench->deadline_ns ? m->thin_ns : bench->deadline_ns;
 }
 
 ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, ctune_trial *trials,
@@ -167,7 +174,7 @@ ctune_status ctune_measure_collect(ctune_ctx *ctx, void *user, double best_ns, c
     ctune_run_result results[CTUNE_MEASURE_BATCH];
     ctune_status status = CTUNE_OK;
     if (batch->n_run > 0) {
-        ctune_runner_set_deadline(m->bench->runner, deadline_of(m));
+        ctune_runner_set_deadline(m->bench->runner, deadline_of(m, batch->n_run));
         status = ctune_runner_collect(ctx, m->bench->runner, best_ns, results, batch->n_run);
     }
     if (m->bench->session->stopped() != 0) {

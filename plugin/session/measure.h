@@ -30,6 +30,7 @@ typedef struct ctune_measure {
     int n_emit_failed;
     int n_new, n_bad; /* see ctune_outcome */
     int n_ok;
+    int64_t thin_ns; /* see deadline_of; 0 = not set yet */
     int64_t code_ns; /* spent on making C */
     char failure[224];
     int head, n_in_flight;

@@ -63,7 +63,7 @@ static double budget_of(const ctune_session *o) {
  * allows. */
 static double whole_time(const ctune_search *s) {
     static const double MOST_SHARE = 0.45;
-    double whole_s = 1.3 * s->job.scale.original_s;
+    double whole_s = 1.5 * s->job.scale.original_s;
     return s->job.scale.is_scaled && whole_s < MOST_SHARE * s->budget_s ? whole_s : 0;
 }
 
@@ -140,6 +140,7 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     options.seed = (uint64_t)o->seed;
     options.max_trials = (int)o->trials;
     options.batch = o->batch > 0 ? (int)o->batch : 0;
+    options.trial_s = bench->compile_s;
     options.patience_trials = o->trials > 0 ? 0 : -1;
     options.alpha = is_ablated(o, "diversity") ? 0 : options.alpha;
     options.no_draft = is_ablated(o, "draft");
@@ -185,8 +186,7 @@ ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_session *session,
     double terms;
     ctune_status status = ctune_job_open(ctx, session, source, region, which, s->budget_s, &s->job);
     if (status == CTUNE_OK) {
-        s->flops =
-            s->job.scale.factor * ctune_flops_count(ctx, s->job.bench.region, &terms);
+        s->flops = s->job.scale.factor * ctune_flops_count(ctx, s->job.bench.region, &terms);
     }
     s->part_s[CTUNE_PART_ORIGINAL] = (double)(ctune_now_ns() - start_ns) * 1e-9;
     if (status == CTUNE_OK && region->schedule == NULL) {
@@ -391,7 +391,7 @@ static ctune_status meet_original(ctune_ctx *ctx, ctune_search *s, const ctune_l
     ctune_finalists final = {.left_s = left_s < whole_s && left_s >= 0 ? 0 : left_s - whole_s,
                              .is_early = is_early};
     final.left_s = left_s < 0 ? -1 : final.left_s;
-    final.has_whole = whole_s > 0;
+    final.whole_ns = whole_s > 0 ? s->limit_ns : 0;
     double used_s[CTUNE_N_PARTS] = {0}, before_s, after_s, run_s;
     ctune_runner_times(s->job.bench.runner, &before_s, &run_s);
     ctune_status status = finalists(ctx, s, lock, is_early, &final);

@@ -46,6 +46,7 @@ typedef struct session {
     ctune_run_result *originals, *results;  /* [CTUNE_MAX_CASES] */
     ctune_verdict *verdict;
     int n_reached, n_contracted;
+    bool has_fallen_back; /* at the bench's own sizes the original ran, in the else branch */
 } session;
 
 /* The bench's own sizes and data come first, and the final has compared them with the copy. */
@@ -56,10 +57,7 @@ static bool is_met(const session *s, int i) {
            memcmp(load->params, own->params, sizeof own->params) == 0;
 }
 
-#define LEAST_S 0.4 /* for the first cases, however little is left */
-
 static void set_deadline(const session *s, double budget_s) {
-    budget_s = budget_s < LEAST_S ? LEAST_S : budget_s;
     int64_t end_ns = ctune_now_ns() + (int64_t)(1e9 * budget_s);
     int64_t deadline_ns = s->verifier->is_bounded ? end_ns : 0;
     ctune_runner_set_deadline(s->bench->runner, deadline_ns);
@@ -156,6 +154,10 @@ static ctune_status judge_case(ctune_ctx *ctx, session *s, const char *unit, int
     if (is_alike(r)) {
         bool is_reached = r->n_samples != CTUNE_ORACLE_NOT_REACHED;
         s->n_reached += is_reached && r->outcome == CTUNE_RUN_OK;
+        bool is_own = memcmp(s->cases.load[i].params, s->bench->workload.params,
+                             sizeof s->bench->workload.params) == 0;
+        s->has_fallen_back |=
+            is_own && !s->cases.is_overlapping[i] && is_reached && r->outcome != CTUNE_RUN_OK;
         s->agrees_with_user[i] = is_reached;
         return CTUNE_OK;
     }
@@ -214,6 +216,13 @@ static void conclude(session *s) {
     }
     strcat(v->sizes, has_overlap ? OVERLAPPING : "");
     if (v->agreement == CTUNE_AGREES_WRONG) {
+        return;
+    }
+    if (!has_user && s->has_fallen_back) {
+        v->agreement = CTUNE_AGREES_WRONG;
+        snprintf(v->detail, sizeof v->detail,
+                 CTUNE_GUARD_FAILS " in the user's compile of %.120s(): it never runs",
+                 r->function);
         return;
     }
     /* one copy in the file may round where the called one fuses: it has to be said */

@@ -25,6 +25,9 @@ typedef enum ctune_agreement {
 const char *ctune_agreement_word(ctune_agreement agreement);
 const char *ctune_agreement_words(ctune_agreement agreement);
 
+/* How the detail begins when results are right because the guard of the tuned code never holds. */
+#define CTUNE_GUARD_FAILS "the guard does not hold"
+
 typedef struct ctune_verdict {
     ctune_agreement agreement;
     char detail[320];  /* WRONG: where, what. CONTRACTED: what the compiler did */
@@ -37,7 +40,7 @@ typedef struct ctune_verifier {
     const ctune_bench *bench;
     ctune_oracle oracle;
     double budget_s;   /* for one schedule, an estimate of all its runs */
-    bool is_bounded;   /* cases that have not begun after budget_s are left out */
+    bool is_bounded;   /* dear cases that have not begun after budget_s are left out */
     bool has_met_copy; /* the schedules have given the copy's results at the bench's own sizes */
 } ctune_verifier;
 

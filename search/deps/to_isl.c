@@ -215,8 +215,8 @@ isl_basic_map *ctune_isl_access(const ctune_deps *deps, int stage, const ctune_a
     isl_basic_map *touched = isl_basic_map_from_multi_aff(map);
     for (int i = 0; i < access->n_idx; i++) {
         if (ctune_aff_has_load(deps->region, access->idx[i])) { /* any element */
-            touched = isl_basic_map_drop_constraints_involving_dims(touched, isl_dim_out,
-                                                                    (unsigned)i, 1);
+            touched =
+                isl_basic_map_drop_constraints_involving_dims(touched, isl_dim_out, (unsigned)i, 1);
         }
     }
     return touched;

@@ -143,7 +143,8 @@ static int fitting_time(const ctune_engine *s, int n) {
     }
     /* nothing known yet: a trial may take as long as the original, more than once */
     static const int n_least = 4;
-    double fits = left_s / (2e-9 * s->original_ns + 0.02);
+    double trial_s = s->e.options.trial_s > 0.02 ? s->e.options.trial_s : 0.02;
+    double fits = left_s / (2e-9 * s->original_ns + trial_s);
     int first = fits < n_least ? n_least : fits < n ? (int)fits : n;
     return first < n ? first : n;
 }

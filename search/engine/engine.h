@@ -60,6 +60,7 @@ typedef struct ctune_engine_options {
     uint64_t seed;
     int max_trials;   /* 0 = no limit */
     double budget_s;  /* 0 = no limit; seconds inside the engine's calls */
+    double trial_s;   /* what one costs besides its runs, before any has been measured; 0: 0.02 */
     int batch;        /* at most 64; 0: 16, or 8 when runs take long */
     double epsilon;   /* share of random candidates; 0 = none */
     double alpha;     /* log2 of time that a decision value new in the batch is worth; 0 = none */

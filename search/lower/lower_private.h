@@ -234,6 +234,15 @@ const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_va
 /* One instance of the statement, with its guard and remaining conditions, appended to into. */
 void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lnode *into);
 
+/* ---- sums.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* Does some statement in the loop add up, over its iterations, in one element? */
+bool lower_adds_up(const lowerer *w, int node);
+/* Is the loop's body nothing but the vector loop inside its tiles, along which something is added
+ * up? Then the two are one loop: partial sums live as long as it runs. */
+bool lower_is_sum_pair(const lowerer *w, int node);
+
 /* ---- calls.c
  * --------------------------------------------------------------------------------------------
  */
@@ -286,6 +295,9 @@ ctune_status lower_note_constraints(lowerer *w, int stmt, int node, const lower_
 /* Wrap into an IF what stmt still waits for and can be checked now; returns where to put its code.
  */
 ctune_lnode *lower_open_guard(lowerer *w, int stmt, ctune_lnode *into);
+/* Wrap a loop over several statements into what all of them ask for and can be checked now: its
+ * bounds are read from tensors, which may not be read where the source does not. */
+ctune_lnode *lower_shared_guard(lowerer *w, int node, ctune_lnode *into);
 ctune_lnode *lower_peek_guard(lowerer *w, int stmt, ctune_lnode *into);
 /* The value of a loop that has one iteration at most because a sum around it fixes it; NULL. */
 const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lower_limit *hi);

@@ -475,7 +475,7 @@ void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
     if (c->n_stmts == 1 && stage->update != CTUNE_UPDATE_SET && is_plain_map(nest, c)) {
         uint32_t all = (1u << c->m) - 1;
         mark_reduce_dims(nest, c);
-        c->unroll_ok = tileable_dims(nest, c);
+        c->unroll_ok = tileable_dims(nest, c) & ~borders_cut_dims(nest, c);
         if (c->reduce != 0 && c->reduce != all && trial_register(fs, c)) {
             c->shape[c->n_shapes++] = SHAPE_REGISTER;
             choose_packs(nest, c);

@@ -3,7 +3,8 @@
  *
  * Interval arithmetic over each stage's domain gives a bounding box of its axes; the accesses
  * mapped through it give the box of a tensor. Exact for rectangular and triangular nests, an
- * over-estimate otherwise; elements of index tensors lie where their model puts them (load.c). No isl: it is used by the interpreter and by whoever allocates buffers.
+ * over-estimate otherwise; elements of index tensors lie where their model puts them (load.c). No
+ * isl: it is used by the interpreter and by whoever allocates buffers.
  */
 #include "search/te/te_private.h"
 
@@ -107,7 +108,7 @@ static void narrow(const ctune_region *region, const ctune_aff *con, interval *a
 }
 
 bool te_stage_box(const ctune_region *region, const ctune_stage *stage, const int64_t *params,
-                      interval *axes) {
+                  interval *axes) {
     for (int i = 0; i < region->n_axes; i++) {
         axes[i] = (interval){-FAR, FAR};
     }
@@ -148,8 +149,7 @@ static void box_join(const ctune_region *region, const ctune_access *access, con
     out->any = true;
 }
 
-/* Are all axes of the load loops around the stage? */
-static bool is_around(const ctune_region *region, const ctune_stage *stage, int div) {
+bool ctune_stage_is_inside(const ctune_region *region, const ctune_stage *stage, int div) {
     const ctune_term term = {CTUNE_TERM_DIV, div, 1};
     const ctune_aff load = {0, 1, &term};
     for (int a = 0; a < region->n_axes; a++) {
@@ -184,7 +184,7 @@ bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *par
         }
         for (int i = 0; i < region->n_divs; i++) {
             const ctune_access *load = region->divs[i].load;
-            if (load != NULL && load->tensor == tensor && is_around(region, stage, i)) {
+            if (load != NULL && load->tensor == tensor && ctune_stage_is_inside(region, stage, i)) {
                 box_join(region, load, axes, params, &b);
             }
         }

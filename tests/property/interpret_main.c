@@ -144,10 +144,7 @@ static bool set_create(interpret *p, int which, value_set *s) {
     for (int t = 0; t < r->n_tensors; t++) {
         if (s->initial.data[t] != NULL && s->initial.bytes[t] > 0) {
             size_t n = s->initial.bytes[t] / (size_t)ctune_type_get(r->tensors[t].type)->bytes;
-            random_fill(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
-            if (!r->reassoc) {
-                random_add_fractions(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
-            }
+            random_fill_tensor(&p->rng, r, t, s->params, n, s->initial.data[t]);
         }
     }
     for (int f = 0; f < 2; f++) {

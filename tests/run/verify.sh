@@ -136,12 +136,10 @@ err_has "strict, but the entry's results are identical but for contraction only 
 
 # code that a copy of the loop cannot tell from the right one: the front end is clang's, the constant is GCC's
 mkdir other && cd other || exit 99
-cat >w.c <<'END'
-#ifdef __clang__
-enum { K = 3 };
-#else
-enum { K = 2 };
-#endif
+# wrong FILE CONSTANT: a nest with that constant, and an entry for it that is faster for sure
+wrong() {
+    cat >"$1" <<END
+enum { K = $2 };
 void f(int n, const float *restrict y, float *restrict x) {
 #pragma tune sizes(n=300)
     for (int i = 0; i < n; i++)
@@ -149,9 +147,21 @@ void f(int n, const float *restrict y, float *restrict x) {
             x[j * n + i] = y[i * n + j] * K;
 }
 END
+    expect 0 "$CTUNE" tune "$1" --trials 2 --batch 2 --rounds 3 --quiet -- $cc
+    has ctune.lock 'schedule original' # whatever was faster gave other results, or did not run
+    awk '/^  schedule/ { print "  schedule\n    split i 48 -> i0 i1"; skip = 1; next } /^end/ { skip = 0 } !skip { print }' ctune.lock >new.lock
+    rm ctune.lock
+    expect 1 "$CTUNE" check "$1" --lock new.lock -- $cc
+}
 cc="gcc -O2 -march=native"
-expect 0 "$CTUNE" tune w.c --trials 2 --batch 2 --rounds 3 --quiet -- $cc
-has ctune.lock 'schedule original' # whatever was faster gave other results
-awk '/^  schedule/ { print "  schedule\n    split i 48 -> i0 i1"; skip = 1; next } /^end/ { skip = 0 } !skip { print }' ctune.lock >new.lock
-expect 1 "$CTUNE" check w.c --lock new.lock -- $cc
+wrong w.c '__builtin_classify_type((_Bool)1)'
 out_has "f \[n=300\]: fresh, wrong-result against the user's compile: tensor 0 element"
+# a constant that the file asks a macro for is in the guard: such code never runs
+wrong v.c '
+#ifdef __clang__
+3
+#else
+2
+#endif
+'
+out_has "f \[n=300\]: fresh, the guard does not hold in the user's compile of f(): it never runs"

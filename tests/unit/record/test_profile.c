@@ -173,6 +173,46 @@ static void add(ctune_profile *p, const ctune_region *region, const char *sizes,
     assert_int_equal(ctune_profile_add(&ctx, p, &shape), CTUNE_OK);
 }
 
+/* What flags change leaves the key as it is; another loop has another one. */
+static void test_key(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to;
+        bool is_same;
+    } rows[] = {{"param n", "option reassoc\nparam n", true},
+                {"param n", "option serial\nparam n", true},
+                {"stage S0", "assume n + 2147483647 >= 0\nstage S0", true},
+                {"0.5", "0.25", false},
+                {"-i + n - 1", "-i + n - 2", false},
+                {"f32 [n]", "f64 [n]", false}};
+    ctune_region *region = region_new();
+    uint64_t key = ctune_shape_key(region);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024];
+        const char *at = strstr(te, rows[i].from);
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - te), te, rows[i].to,
+                 at + strlen(rows[i].from));
+        ctune_region *other = NULL;
+        if (ctune_te_parse(&ctx, text, &other) != CTUNE_OK) {
+            fail_msg("%s: %s", rows[i].to, ctx.error);
+        }
+        assert_int_equal(ctune_shape_key(other) == key, rows[i].is_same);
+        assert_true(ctune_workload_key(other, NULL) != ctune_workload_key(region, NULL));
+        ctune_profile p;
+        ctune_profile_sizes sizes;
+        ctune_shape shape = {"x.c", region->name, "n=8 m=8", key, 3, 1, 1, 10};
+        assert_int_equal(ctune_profile_init(&ctx, &p), CTUNE_OK);
+        assert_int_equal(ctune_profile_add(&ctx, &p, &shape), CTUNE_OK);
+        ctune_profile_choose(&p, "x.c", other, 0.95, &sizes);
+        assert_int_equal(sizes.n, rows[i].is_same);
+        assert_int_equal(sizes.is_stale, !rows[i].is_same);
+        ctune_profile_clear(&p);
+        ctune_region_destroy(other);
+    }
+    ctune_region_destroy(region);
+}
+
 static void test_choose(void **state) {
     (void)state;
     ctune_region *region = region_new();
@@ -243,9 +283,8 @@ static void test_choose(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_update),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_update),     cmocka_unit_test(test_key),
         cmocka_unit_test(test_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -358,12 +358,123 @@ static void bad_workload(void **state) {
     ctune_runner_destroy(NULL);
 }
 
+/* Large tensors of which little is touched: what the original changes is restored between runs,
+ * everything after a candidate that wrote elsewhere. */
+static void sparse(void **state) {
+    (void)state;
+    static const char body[] = "for (long i = 0; i < n; i += 65536) y[i] += 3 * x[i];";
+    fixture f;
+    ctune_run_workload load = vector_workload();
+    load.params[0] = 1 << 20;
+    for (int i = 0; i < 2; i++) {
+        load.tensor[i].extent[0] = load.tensor[i].n_elems = 1 << 20;
+    }
+    set_up(&f, "gcc", &load);
+    ctune_run_result base, results[5];
+    char *unit = make_unit("original", body);
+    assert_int_equal(ctune_runner_baseline(&f.ctx, f.runner, prelude, unit, "original", &base),
+                     CTUNE_OK);
+    free(unit);
+    assert_int_equal(base.outcome, CTUNE_RUN_OK);
+    add(&f, "right1", body);
+    add(&f, "stray", "for (long i = 0; i < n; i += 65536) y[i] += 3 * x[i]; y[300000] += 1;");
+    add(&f, "right2", body);
+    add(&f, "twice",
+        "static int k; for (long i = 0; i < n; i += 65536) y[i] += 3 * x[i];"
+        " if (k++ > 0 && y[0] > 6 + 3 * x[0]) abort();");
+    add(&f, "right3", body);
+    assert_int_equal(
+        ctune_runner_submit(&f.ctx, f.runner, prelude, (const char *const *)f.units, f.names, 5),
+        CTUNE_OK);
+    assert_int_equal(ctune_runner_collect(&f.ctx, f.runner, 0, results, 5), CTUNE_OK);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(results[i].outcome, i == 1 ? CTUNE_RUN_WRONG : CTUNE_RUN_OK);
+    }
+    assert_non_null(strstr(results[1].detail, "[300000]"));
+    tear_down(&f);
+}
+
+/* What the deadline does not leave time for is skipped, and measured when there is time again. */
+static void deadline(void **state) {
+    (void)state;
+    fixture f;
+    ctune_run_workload load = vector_workload();
+    set_up(&f, "gcc", &load);
+    ctune_run_result base, results[3];
+    start(&f, &base);
+    add(&f, "right1", rows[0].body);
+    add(&f, "wrong", rows[1].body);
+    add(&f, "right2", rows[0].body);
+    const char *const *units = (const char *const *)f.units;
+    ctune_runner_set_deadline(f.runner, ctune_now_ns() - 1);
+    assert_int_equal(ctune_runner_submit(&f.ctx, f.runner, prelude, units, f.names, 3), CTUNE_OK);
+    assert_int_equal(ctune_runner_collect(&f.ctx, f.runner, 0, results, 3), CTUNE_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(results[i].outcome, CTUNE_RUN_SKIPPED);
+    }
+    ctune_runner_set_deadline(f.runner, 0);
+    assert_int_equal(ctune_runner_submit(&f.ctx, f.runner, prelude, units, f.names, 1), CTUNE_OK);
+    assert_int_equal(ctune_runner_collect(&f.ctx, f.runner, 0, results, 1), CTUNE_OK);
+    assert_int_equal(results[0].outcome, CTUNE_RUN_OK);
+    tear_down(&f);
+}
+
+/* A final that has no time at all is one round; of a verification only what is not optional
+ * runs. */
+static void late_final(void **state) {
+    (void)state;
+    fixture f;
+    ctune_run_workload load = vector_workload(), loads[2];
+    set_up(&f, "gcc", &load);
+    ctune_run_result base, results[2], originals[2];
+    start(&f, &base);
+    add(&f, "right1", rows[0].body);
+    add(&f, "right2", rows[3].body);
+    const char *const *units = (const char *const *)f.units;
+    ctune_runner_set_deadline(f.runner, ctune_now_ns() - 1);
+    assert_int_equal(ctune_runner_final(&f.ctx, f.runner, prelude, units, f.names, 2, 25, results),
+                     CTUNE_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(results[i].outcome, CTUNE_RUN_OK);
+        assert_int_equal(results[i].n_samples, 1);
+        assert_true(results[i].original_ns > 0);
+    }
+    loads[0] = loads[1] = load;
+    loads[1].is_optional = true;
+    assert_int_equal(ctune_runner_verify(&f.ctx, f.runner, prelude, units, f.names, 1, loads, 2,
+                                         originals, results),
+                     CTUNE_OK);
+    assert_int_equal(results[0].outcome, CTUNE_RUN_OK);
+    assert_int_equal(originals[1].outcome, CTUNE_RUN_SKIPPED);
+    assert_int_equal(results[1].outcome, CTUNE_RUN_SKIPPED);
+    tear_down(&f);
+}
+
+/* An original that takes too long is given up. */
+static void long_original(void **state) {
+    (void)state;
+    fixture f;
+    ctune_run_workload load = vector_workload();
+    load.time_limit_s = 60;
+    set_up(&f, "gcc", &load);
+    ctune_run_result base;
+    char *unit = make_unit("original", "for (volatile long k = 0; k < 1000000000000; k++) {}");
+    ctune_runner_limit_baseline(f.runner, 0.2);
+    assert_int_equal(ctune_runner_baseline(&f.ctx, f.runner, prelude, unit, "original", &base),
+                     CTUNE_OK);
+    free(unit);
+    assert_int_equal(base.outcome, CTUNE_RUN_SKIPPED);
+    tear_down(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_clang),   cmocka_unit_test(rows_gcc),
         cmocka_unit_test(syntax_error), cmocka_unit_test(two_in_flight),
         cmocka_unit_test(finals),       cmocka_unit_test(bad_original),
         cmocka_unit_test(bounded),      cmocka_unit_test(bad_workload),
+        cmocka_unit_test(sparse),       cmocka_unit_test(deadline),
+        cmocka_unit_test(late_final),   cmocka_unit_test(long_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
