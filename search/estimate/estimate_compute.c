@@ -299,6 +299,36 @@ static double loop_cycles(const est_path *path, int n_loops) {
     return cycles;
 }
 
+/* Do all operands that move with the dim come from packs, whose panels are filled up? Then a
+ * partial tile runs as a whole one (partial.c of the lowering). */
+static bool is_padded(const est_kernel *b, int pos) {
+    for (int r = 0; r < b->n_reads; r++) {
+        if ((b->read[r].mask >> pos & 1) && !is_packed(b, r)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the rest of a register tile costs, in full tiles: a ladder of smaller ones, each as many
+ * instructions as it has points, but never shorter than the chain of its sums. */
+static double ladder_cost(const est_kernel *b, int pos, double tile, double rest) {
+    double rung = pos == b->vector ? b->width : floor((tile + 2) / 4), cost = 0;
+    double busy = est_max(b->ports, b->front), least = b->chain + b->page;
+    if (is_padded(b, pos)) {
+        return 1;
+    }
+    rung = rung < tile ? rung : floor(tile / 4);
+    while (rest >= 1) {
+        rung = est_max(rung, 1);
+        double n = floor(rest / rung);
+        cost += n * est_max(busy * rung / tile, least) / est_max(b->cycles, 1e-9);
+        rest -= n * rung;
+        rung = pos == b->vector ? (rung > b->width / 4 ? b->width / 4 : 1) : floor((rung + 2) / 4);
+    }
+    return cost;
+}
+
 /* Work in partial tiles is slower: the part of a register tile that its range leaves over, times
  * what it costs more. */
 static double tail_factor(const est_kernel *b) {
@@ -314,9 +344,14 @@ static double tail_factor(const est_kernel *b) {
         }
         double rest = range - floor(range / tile) * tile;
         bool is_exact = fabs(rest) < 1e-6 || fabs(rest - tile) < 1e-6;
-        factor *= is_exact ? 1 : 1 + 2 * rest / est_max(range, 1);
+        if (!is_exact && b->is_register && tile > 1) {
+            double whole = floor(range / tile);
+            factor *= (whole + ladder_cost(b, path->pos[k], tile, rest)) / (range / tile);
+        } else {
+            factor *= is_exact ? 1 : 1 + 2 * rest / est_max(range, 1);
+        }
     }
-    return factor;
+    return est_max(factor, 1);
 }
 
 static bool is_jumping(const est_kernel *b, const est_ref *ref) {

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANE_ROWS = 8, MAX_TRIES = 24, TRIAL_FACTOR = 16 };
+enum { LANE_ROWS = 8, MAX_TRIES = 24, TRIAL_FACTOR = 16, MAX_SUM = 6 };
 
 typedef char loop_name[CTUNE_NAME_BYTES];
 
@@ -254,11 +254,20 @@ static bool would_add_twice(const ctune_tree *tree, const int *sum, int n, int d
     return false;
 }
 
-/* Tiles of what index i of the target runs over in the nest of statement `main`. */
+static void add_dim(const ctune_tree *tree, int *sum, int *n, int dim) {
+    bool is_wanted = dim >= 0 && *n < MAX_SUM && !would_add_twice(tree, sum, *n, dim);
+    for (int t = 0; t < *n; t++) {
+        is_wanted = is_wanted && sum[t] != dim;
+    }
+    sum[*n] = dim;
+    *n += is_wanted;
+}
+
+/* Tiles of what index i of the targets runs over in the nest of statement `main`. */
 static bool add_block(draft *d, const char *main, int i) {
     const ctune_region *region = d->program->region;
     const ctune_tree *tree = d->tree;
-    int sum[CTUNE_MAX_DEPTH], n = 0, m = ctune_stmt_find(region, tree, main);
+    int sum[MAX_SUM + 1], n = 0, m = ctune_stmt_find(region, tree, main);
     const ctune_tnode *nest = nest_of(tree, m);
     int tensor = region->stages[tree->stmts[m].stage].target.tensor, top = -1;
     while (nest != NULL && nest->kind == CTUNE_TNODE_LOOP && top < 0) { /* inside older blocks */
@@ -268,19 +277,15 @@ static bool add_block(draft *d, const char *main, int i) {
             top = nest->dim;
         }
     }
-    for (int k = -1; k < tree->n_stmts && top >= 0; k++) {
-        int s = k < 0 ? m : k;
-        const ctune_stmt *stmt = &tree->stmts[s];
-        int dim = holds(nest, s) && region->stages[stmt->stage].target.tensor == tensor
-                      ? dim_of_index(region, stmt, i)
-                      : -1;
-        if (dim >= 0 && n < 8 && !would_add_twice(tree, sum, n, dim)) {
-            bool is_new = true;
-            for (int t = 0; t < n; t++) {
-                is_new = is_new && sum[t] != dim;
-            }
-            sum[n] = dim;
-            n += is_new;
+    if (top < 0) {
+        return false;
+    }
+    add_dim(tree, sum, &n, dim_of_index(region, &tree->stmts[m], i));
+    for (int k = 0; k < 2 * tree->n_stmts; k++) { /* who writes the same tensor, then the others */
+        const ctune_stmt *stmt = &tree->stmts[k % tree->n_stmts];
+        bool is_same = region->stages[stmt->stage].target.tensor == tensor;
+        if (holds(nest, k % tree->n_stmts) && is_same == (k < tree->n_stmts)) {
+            add_dim(tree, sum, &n, dim_of_index(region, stmt, i));
         }
     }
     if (n == 0) {

@@ -79,6 +79,7 @@ bool property_compile_start(property *p, property_batch *b) {
                            "-Wextra",
                            "-Wno-type-limits",
                            "-Wno-tautological-compare",
+                           "-Wno-xor-used-as-pow",
                            "-fwrapv",
                            "-fPIC",
                            "-shared",

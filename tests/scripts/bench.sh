@@ -31,6 +31,14 @@ gemm)
     out_has 'kernels picked'
     has rows.json '"command": "gemm"'
     ;;
+remainders)
+    expect 0 "$bench" remainders --ctune "$CTUNE" --budget 1 --count 3 --dims n --json rows.json 24x48x32
+    out_has '^   2  *24  *50  *32  *[0-9]'
+    out_has '^least against the mean of its neighbours: [0-9.]* at r = [0-2]; below 0.85: [0-3] of 3'
+    has rows.json '"ratio"'
+    expect 2 "$bench" remainders --ctune "$CTUNE" --dims q
+    err_has 'letters of mnk'
+    ;;
 kernels)
     expect 0 "$bench" kernels --ctune "$CTUNE" --budget 1 --size MINI --runs 1 gemm atax
     out_has '^gemm  *[0-9].* same '
@@ -109,7 +117,7 @@ usage)
     err_has 'there are: .*dot'
     expect 3 "$bench" rate --ctune ./nowhere
     err_has 'is missing'
-    for action in gemm kernels operators rate overrun search build models; do
+    for action in gemm remainders kernels operators rate overrun search build models; do
         expect 0 "$bench" $action --help
         out_has 'usage'
     done
