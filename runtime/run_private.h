@@ -14,7 +14,7 @@
 #include <sched.h>
 #include <sys/types.h>
 
-enum { RUN_MAX_JOBS_RUNNING = 8, RUN_MAX_IN_FLIGHT = 2 };
+enum { RUN_MAX_JOBS_RUNNING = 16, RUN_MAX_IN_FLIGHT = 2 };
 
 /* ---- run_cpu.c: who runs where ---- */
 typedef struct run_cpus {

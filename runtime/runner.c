@@ -388,9 +388,11 @@ static ctune_status measure_job(ctune_ctx *ctx, ctune_runner *runner, run_job *j
 
 /* ---- submit and collect ---- */
 
-static int count_chunks(int n) {
+/* Few, because each pays for a compiler's start; but one for each CPU that compiles. */
+static int count_chunks(const ctune_runner *runner, int n) {
     int chunks = n / CHUNK_MIN;
-    int most = n >= 32 ? CHUNKS_MAX : 2;
+    int most = n >= 32 ? CHUNKS_MAX : 2, n_cpus = runner->cpus.n_compile;
+    most = n_cpus <= most ? most : n_cpus < RUN_MAX_JOBS_RUNNING ? n_cpus : RUN_MAX_JOBS_RUNNING;
     return chunks < 1 ? 1 : chunks > most ? most : chunks;
 }
 
@@ -406,7 +408,8 @@ ctune_status ctune_runner_submit(ctune_ctx *ctx, ctune_runner *runner, const cha
                           : runner->has_baseline ? "two batches are in flight"
                                                  : "no baseline yet");
     }
-    run_batch *batch = ctune_run_batch_create(runner, prelude, units, names, n, count_chunks(n));
+    run_batch *batch =
+        ctune_run_batch_create(runner, prelude, units, names, n, count_chunks(runner, n));
     if (batch == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
