@@ -98,6 +98,7 @@ struct ctune_runner {
     run_batch *oldest;   /* in flight, oldest first */
     run_batch *original; /* the baseline's batch: its library is loaded in each runner */
     bool has_baseline;
+    bool has_measured;          /* some library of candidates */
     bool is_measuring;          /* jobs on the measuring CPUs are stopped */
     bool is_quiet;              /* all jobs are stopped */
     double baseline_s;          /* see ctune_runner_limit_baseline */

@@ -392,6 +392,9 @@ static ctune_status measure_job(ctune_ctx *ctx, ctune_runner *runner, run_job *j
 static int count_chunks(const ctune_runner *runner, int n) {
     int chunks = n / CHUNK_MIN;
     int most = n >= 32 ? CHUNKS_MAX : 2, n_cpus = runner->cpus.n_compile;
+    if (!runner->has_measured) { /* the first results soon, whatever comes after */
+        return (n + 1) / 2;
+    }
     most = n_cpus <= most ? most : n_cpus < RUN_MAX_JOBS_RUNNING ? n_cpus : RUN_MAX_JOBS_RUNNING;
     return chunks < 1 ? 1 : chunks > most ? most : chunks;
 }
@@ -428,6 +431,7 @@ ctune_status ctune_runner_collect(ctune_ctx *ctx, ctune_runner *runner, double b
     run_job *job;
     ctune_status status = ctune_run_next_built(ctx, runner, batch, until_ns, results, &job);
     while (status == CTUNE_OK && job != NULL) {
+        runner->has_measured = true;
         status = measure_job(ctx, runner, job, &best_ns, results);
         if (status == CTUNE_OK) {
             status = ctune_run_next_built(ctx, runner, batch, until_ns, results, &job);
