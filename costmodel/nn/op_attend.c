@@ -20,17 +20,7 @@ static void weights_get(const head *h, const float *q, const float *k, float *we
     h->blas->sgemm(CTUNE_BLAS_ROW_MAJOR, CTUNE_BLAS_PLAIN, CTUNE_BLAS_TRANSPOSED, h->n, h->n,
                    h->width, h->scale, q, h->cols, k, h->cols, 0, weights, h->n);
     for (int r = 0; r < h->n; r++) {
-        float *w = weights + (size_t)r * (size_t)h->n, most = -INFINITY, all = 0;
-        for (int c = 0; c < h->n; c++) {
-            most = w[c] > most ? w[c] : most;
-        }
-        for (int c = 0; c < h->n; c++) {
-            w[c] = expf(w[c] - most);
-            all += w[c];
-        }
-        for (int c = 0; c < h->n; c++) {
-            w[c] /= all;
-        }
+        nn_softmax_row(weights + (size_t)r * (size_t)h->n, h->n);
     }
 }
 

@@ -209,8 +209,8 @@ static float gelu_inner(float x) {
 /* y: value of the operator at x. */
 #define ACTIVATION_TABLE(X)                                                                        \
     X(relu, (x > 0 ? x : 0), (x > 0 ? 1.0f : 0.0f))                                                \
-    X(tanh, tanhf(x), (1 - y * y))                                                                 \
-    X(sigmoid, (1 / (1 + expf(-x))), (y * (1 - y)))
+    X(tanh, (1 - 2 / (1 + nn_exp(2 * x))), (1 - y * y))                                            \
+    X(sigmoid, (1 / (1 + nn_exp(-x))), (y * (1 - y)))
 
 #define X(name, forward, slope)                                                                    \
     ctune_nn_var ctune_nn_##name(ctune_nn_tape *tape, ctune_nn_var a) {                            \

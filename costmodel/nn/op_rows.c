@@ -12,19 +12,11 @@ ctune_nn_var ctune_nn_softmax(ctune_nn_tape *tape, ctune_nn_var a) {
     }
     int rows = nn_get(tape, a)->rows, cols = nn_get(tape, a)->cols;
     ctune_nn_var z = nn_add(tape, NN_OP_softmax, rows, cols, a, -1, &out);
-    const float *in = nn_get(tape, a)->value;
-    for (int r = 0; z >= 0 && r < rows; r++, in += cols, out += cols) {
-        float most = -INFINITY, all = 0;
-        for (int c = 0; c < cols; c++) {
-            most = in[c] > most ? in[c] : most;
-        }
-        for (int c = 0; c < cols; c++) {
-            out[c] = expf(in[c] - most);
-            all += out[c];
-        }
-        for (int c = 0; c < cols; c++) {
-            out[c] /= all;
-        }
+    if (z >= 0) {
+        memcpy(out, nn_get(tape, a)->value, (size_t)rows * (size_t)cols * sizeof *out);
+    }
+    for (int r = 0; z >= 0 && r < rows; r++) {
+        nn_softmax_row(out + (size_t)r * (size_t)cols, cols);
     }
     return z;
 }

@@ -11,6 +11,8 @@
 
 #include "costmodel/nn/tape.h"
 
+#include <string.h>
+
 /* Each has a function nn_back_<name>. Leaves have none. */
 #define NN_OP_TABLE(X)                                                                             \
     X(matmul)                                                                                      \
@@ -75,6 +77,62 @@ float *nn_grad(ctune_nn_tape *tape, ctune_nn_var x);
 
 static inline size_t nn_size(const nn_node *node) {
     return (size_t)node->rows * (size_t)node->cols;
+}
+
+/* exp without a call, so that loops over it become vectors: two steps of range reduction and a
+ * polynomial (after Cephes); off by 2e-7 of itself at most. Below -87: about 1e-38. */
+static inline float nn_exp(float x) {
+    x = x > 88 ? 88 : x;
+    x = x > -87 ? x : -87;
+    float k = x * 1.44269504f + 12582912.0f; /* the nearest integer is in its last bits */
+    int32_t bits;
+    memcpy(&bits, &k, sizeof bits);
+    k -= 12582912.0f;
+    x = x - k * 0.693359375f + k * 2.12194440e-4f;
+    float y = 1.9875691500e-4f;
+    y = y * x + 1.3981999507e-3f;
+    y = y * x + 8.3334519073e-3f;
+    y = y * x + 4.1665795894e-2f;
+    y = y * x + 1.6666665459e-1f;
+    y = y * x + 5.0000001201e-1f;
+    y = y * x * x + x + 1;
+    bits = (int32_t)(((uint32_t)bits << 23) + 0x3f800000u);
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return y * power;
+}
+
+/* A row becomes its softmax. Four at a time: maxima and sums of one chain have no vectors. */
+static inline void nn_softmax_row(float *row, int n) {
+    float most[4] = {row[0], row[0], row[0], row[0]}, sum[4] = {0, 0, 0, 0};
+    int c = 0;
+    for (; c + 4 <= n; c += 4) {
+        for (int k = 0; k < 4; k++) {
+            most[k] = row[c + k] > most[k] ? row[c + k] : most[k];
+        }
+    }
+    for (; c < n; c++) {
+        most[0] = row[c] > most[0] ? row[c] : most[0];
+    }
+    for (int k = 1; k < 4; k++) {
+        most[0] = most[k] > most[0] ? most[k] : most[0];
+    }
+    float largest = most[0];
+    for (c = 0; c < n; c++) {
+        row[c] = nn_exp(row[c] - largest);
+    }
+    for (c = 0; c + 4 <= n; c += 4) {
+        for (int k = 0; k < 4; k++) {
+            sum[k] += row[c + k];
+        }
+    }
+    for (; c < n; c++) {
+        sum[0] += row[c];
+    }
+    float scale = 1 / ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (c = 0; c < n; c++) {
+        row[c] *= scale;
+    }
 }
 
 /* x: the node whose gradient is known. */

@@ -17,6 +17,11 @@ void messages::set_text(std::string new_name, llvm::StringRef new_text) {
     text = new_text;
 }
 
+/* Remarks that are not asked for, and said once in a build. */
+static bool is_once(const message &m) {
+    return m.code == "pragma-in-header" || m.code == "lock-none-applies" || m.code == "coverage";
+}
+
 bool messages::is_shown(const message &m) const {
     if (m.severity >= CTUNE_WARNING) {
         return args.werror || !compiler.getDiagnostics().getIgnoreAllWarnings();
@@ -24,7 +29,7 @@ bool messages::is_shown(const message &m) const {
     bool is_done = m.code == "applied" || m.code == "predicted" || m.code == "original-best" ||
                    m.code == "recorded";
     const CodeGenOptions &options = compiler.getCodeGenOpts();
-    return args.shows_remarks || m.code == "pragma-in-header" || m.code == "lock-none-applies" ||
+    return args.shows_remarks || is_once(m) ||
            (is_done ? options.OptimizationRemark : options.OptimizationRemarkMissed)
                .patternMatches("ctune");
 }
@@ -79,6 +84,10 @@ void messages::send(const message &m) {
     }
     if (m.code == "lock-none-applies") {
         send_once(m.file, SourceLocation(), out);
+        return;
+    }
+    if (m.code == "coverage" && !args.shows_remarks) {
+        send_once("", place(m.line, m.col), out);
         return;
     }
     send_at(is_elsewhere || !is_shown(m) ? SourceLocation() : place(m.line, m.col), out);

@@ -13,6 +13,8 @@
 #include "plugin/clang/messages.h"
 #include "plugin/shim/job.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 using namespace clang;
@@ -47,6 +49,44 @@ class pragma_handler : public PragmaHandler {
     ctune::messages &messages;
     bool is_quiet;
 };
+
+/* ---- the dependency file ---- */
+/* A lock that is deleted is no error of make: `ctune.lock:` behind what clang writes, as -MP does
+ * for headers. Clang's writer has its options by the time that a plugin is asked, and writes when
+ * the file's actions are over; what is left is the end of the process. */
+struct phony_rule {
+    std::string file, target;
+};
+
+static phony_rule &phony() {
+    static phony_rule rule;
+    return rule;
+}
+
+static void write_phony() {
+    FILE *file = std::fopen(phony().file.c_str(), "r+e");
+    if (file == nullptr) {
+        return;
+    }
+    if (std::fseek(file, 0, SEEK_END) == 0 && std::ftell(file) > 0) {
+        std::fputc('\n', file);
+        for (char c : phony().target) {
+            std::fputs(c == ' ' || c == '#' ? "\\" : c == '$' ? "$" : "", file);
+            std::fputc(c, file);
+        }
+        std::fputs(":\n", file);
+    }
+    std::fclose(file);
+}
+
+static void add_phony(const CompilerInstance &compiler, const std::string &target) {
+    const DependencyOutputOptions &options = compiler.getDependencyOutputOpts();
+    bool is_wanted = !options.UsePhonyTargets && !options.OutputFile.empty() &&
+                     options.OutputFile != "-" && phony().file.empty();
+    if (is_wanted && std::atexit(write_phony) == 0) {
+        phony() = {options.OutputFile, target};
+    }
+}
 
 /* ---- the end of the file ---- */
 struct state {
@@ -84,6 +124,7 @@ class end_consumer : public ASTConsumer {
         }
         if (file) {
             callbacks->HasInclude(SourceLocation(), own->lock, false, file, SrcMgr::C_User);
+            add_phony(compiler, own->lock);
         }
     }
 };
@@ -173,6 +214,7 @@ void action::run(CompilerInstance &compiler, const std::string &file) {
     options.mode = own->args.mode;
     options.lock_path = own->args.lock;
     options.report_path = own->args.report;
+    options.nearest_target = own->args.is_nearest;
     static const char self = 0;
     ctune_job_result result;
     ctune_job_run(&options, &self, ctune::check_text, &compiler, &result);

@@ -184,16 +184,18 @@ static bool load_pointer(ctune_build *b, ctune_lval *lval, CXCursor at) {
         return ctune_type_check(b, lval->type, at);
     }
     CXType pointer = clang_getCanonicalType(lval->type);
-    if (!freeze_dims(b, lval, at)) {
+    bool is_row = lval->n_dims > 0 && ctune_hoist_text(b, lval) == NULL &&
+                  ctune_rows_enter(b, lval, clang_getPointeeType(pointer));
+    if (!is_row && !freeze_dims(b, lval, at)) {
         return false;
     }
     lval->is_const = false;
-    lval->is_restrict = clang_isRestrictQualifiedType(pointer) != 0;
+    lval->is_restrict = clang_isRestrictQualifiedType(pointer) != 0 && !is_row;
     lval->is_indirect = true;
     lval->type = clang_getPointeeType(pointer);
     lval->is_pending = true;
     lval->is_address = false;
-    lval->pending = ctune_poly_const(b->arena, 0);
+    lval->pending = is_row ? lval->pending : ctune_poly_const(b->arena, 0);
     lval->pending_extent = NULL;
     lval->pending_is_pointer = true;
     if (lval->n_steps > 0) {

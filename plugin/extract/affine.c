@@ -45,6 +45,16 @@ static ctune_int not_affine(ctune_build *b, CXCursor at) {
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
+bool ctune_affine_cure(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                       const ctune_aff *aff, ctune_type t) {
+    int64_t lo, hi;
+    range_of(t, &lo, &hi);
+    const ctune_aff *above = ctune_aff_add_const(b->arena, aff, -lo);
+    bool is_low = !ctune_facts_has(b, n_cons, cons, above);
+    const ctune_aff *below = ctune_aff_add_const(b->arena, ctune_aff_scale(b->arena, aff, -1), hi);
+    return ctune_build_cure_needs(b, n_cons, cons, is_low ? above : below);
+}
+
 bool ctune_affine_fits(ctune_build *b, int n_cons, const ctune_aff *const *cons,
                        const ctune_aff *aff, ctune_type t) {
     int64_t lo, hi;
@@ -106,8 +116,10 @@ static bool require_type(ctune_build *b, const ctune_poly *poly, ctune_type t, C
                     : require_atoms(b, poly, t)) {
         return true;
     }
-    return ctune_build_refuse(b, CTUNE_REFUSE_RANGE, at, "'%s' may leave the range of '%s'",
-                              ctune_build_text(b, at), ctune_type_get(t)->c_name);
+    ctune_build_refuse(b, CTUNE_REFUSE_RANGE, at, "'%s' may leave the range of '%s'",
+                       ctune_build_text(b, at), ctune_type_get(t)->c_name);
+    return aff != NULL && b->why.cure[0] == '\0' && !b->no_assume && !b->is_trial &&
+           ctune_affine_cure(b, b->domain.n, b->domain.at, aff, t);
 }
 
 ctune_int ctune_affine_settle(ctune_build *b, ctune_int value, CXCursor at) {
@@ -216,7 +228,8 @@ static ctune_int get_member(ctune_build *b, CXCursor cursor) {
     if (lval.n_dims > 0 || type >= CTUNE_F16 || !ctune_type_check(b, lval.type, cursor)) {
         ctune_build_refuse(
             b, b->in_subscript ? CTUNE_REFUSE_SUBSCRIPT_INDIRECT : CTUNE_REFUSE_BOUND_READS_ARRAY,
-            cursor, "'%s' is read from an array", ctune_build_text(b, cursor));
+            cursor, "'%s' is read from an array%s", ctune_build_text(b, cursor),
+            lval.root->is_stored_through ? " that the region writes" : "");
         return NONE;
     }
     if (lval.root->is_inside || lval.root->n_writes > 0) {
@@ -530,8 +543,18 @@ static int product_param(ctune_build *b, const ctune_mono *m) {
         is_memory |= b->param_infos.at[m->atom[i].id].is_memory;
         b->param_infos.at[m->atom[i].id].is_factor = true;
     }
-    return ctune_param_of_text(b, ctune_arena_printf(b->arena, "(%s)", text), CTUNE_I64, size,
-                               is_memory);
+    int n = b->params.n;
+    int param = ctune_param_of_text(b, ctune_arena_printf(b->arena, "(%s)", text), CTUNE_I64, size,
+                                    is_memory);
+    bool is_made = strchr(text, '?') != NULL; /* of an expression: its own name is shorter */
+    const char *name = param == n && is_made ? b->params.at[m->atom[0].id].name : NULL;
+    for (int i = 1; i < m->degree && name != NULL; i++) {
+        name = ctune_arena_printf(b->arena, "%s_%s", name, b->params.at[m->atom[i].id].name);
+    }
+    if (name != NULL) {
+        b->params.at[param].name = ctune_build_name(b, name);
+    }
+    return param;
 }
 
 const ctune_aff *ctune_affine_form(ctune_build *b, const ctune_poly *poly, ctune_refusal refusal,

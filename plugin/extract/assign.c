@@ -99,8 +99,9 @@ static found_update find_extremum(ctune_build *b, const ctune_expr *cond, const 
     found_update out = {is_min ? CTUNE_UPDATE_MIN : CTUNE_UPDATE_MAX, x->type, NULL};
     if (is_old(b, first, acc, x->type) && (is_strict || !is_float)) {
         out.rhs = second;
-    } else if (is_old(b, second, acc, x->type) && !is_float) {
+    } else if (is_old(b, second, acc, x->type) && (is_strict || !is_float)) {
         out.rhs = first;
+        out.update = !is_float ? out.update : is_min ? CTUNE_UPDATE_BELOW : CTUNE_UPDATE_ABOVE;
     }
     return out.rhs != NULL ? out : none;
 }
@@ -139,7 +140,7 @@ void ctune_stage_fold_guard(ctune_build *b, ctune_mnode *guard) {
     ctune_mstage *stage = &b->stages.at[guard->kids.at[0]->stage];
     const ctune_expr *cond = guard->guard, *rhs = stage->s.rhs;
     if (stage->s.update != CTUNE_UPDATE_SET || cond->op < CTUNE_OP_LT || cond->op > CTUNE_OP_GE ||
-        rhs->type < CTUNE_I32 || ctune_type_is_float(rhs->type)) {
+        rhs->type < CTUNE_I32) {
         return;
     }
     const ctune_expr *old = is_same_expr(b, cond->kids[0], rhs) ? cond->kids[1] : cond->kids[0];

@@ -213,6 +213,9 @@ static bool jumps(ctune_build *b, CXCursor at, bool is_tail) {
     case CXCursor_GotoStmt:
         return true;
     case CXCursor_IfStmt:
+    case CXCursor_SwitchStmt:
+    case CXCursor_CaseStmt:
+    case CXCursor_DefaultStmt:
     case CXCursor_CompoundStmt: {
         ctune_kids kids = ctune_cx_exprs(b->arena, at);
         for (int i = 0; i < kids.n; i++) {
@@ -262,7 +265,8 @@ bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail) {
             continue;
         }
         bool returns = kind == CXCursor_ReturnStmt && ctune_callee_returns(b);
-        bool skips = kind == CXCursor_IfStmt && jumps(b, list.at[i], is_tail);
+        bool is_choice = kind == CXCursor_IfStmt || kind == CXCursor_SwitchStmt;
+        bool skips = is_choice && jumps(b, list.at[i], is_tail);
         if (skips && find_rest(b, list.at[i]) == NULL) {
             ctune_rest *rest = CTUNE_PUSH(b, b->rests);
             if (rest == NULL) {
@@ -308,6 +312,11 @@ static bool follow(ctune_build *b, ctune_kids *list, const ctune_rest *rest) {
     }
     *list = join(b, *list, behind);
     return list->n == 0 || list->at != NULL;
+}
+
+bool ctune_branch_follow(ctune_build *b, CXCursor statement, ctune_kids *list) {
+    const ctune_rest *rest = find_rest(b, statement);
+    return rest == NULL || follow(b, list, rest);
 }
 
 static bool read_branches(ctune_build *b, CXCursor cursor, branches *p) {

@@ -29,6 +29,7 @@ typedef struct ctune_why {
     ctune_refusal refusal; /* NONE: nothing refused yet */
     size_t offset;         /* in source->clean */
     char text[320];
+    char cure[256];   /* what would help here; empty: what the table says */
     bool is_error;    /* the user's clause is wrong: an error, not a remark */
     const char *code; /* is_error: the code in brackets */
 } ctune_why;
@@ -307,6 +308,11 @@ bool ctune_build_refuse(ctune_build *b, ctune_refusal refusal, CXCursor at, cons
     CTUNE_PRINTF(4, 5);
 bool ctune_build_refuse_at(ctune_build *b, ctune_refusal refusal, size_t offset, const char *format,
                            ...) CTUNE_PRINTF(4, 5);
+/* What would help with the refusal that was just made; false. The first one counts. */
+bool ctune_build_cure(ctune_build *b, const char *format, ...) CTUNE_PRINTF(2, 3);
+/* It would be the clause that makes the claim true, when it is short. */
+bool ctune_build_cure_needs(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                            const ctune_aff *aff);
 /* A clause of the pragma is wrong. */
 bool ctune_build_error(ctune_build *b, const char *code, const char *format, ...)
     CTUNE_PRINTF(3, 4);
@@ -362,6 +368,9 @@ ctune_int ctune_affine_cast(ctune_build *b, ctune_int value, ctune_type to, CXCu
 /* Make exact, with facts where needed. */
 /* Is aff a value of `type` wherever cons hold? Makes facts. */
 bool ctune_affine_fits(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                       const ctune_aff *aff, ctune_type type);
+/* After a refusal: what would make it fit; false. */
+bool ctune_affine_cure(ctune_build *b, int n_cons, const ctune_aff *const *cons,
                        const ctune_aff *aff, ctune_type type);
 ctune_int ctune_affine_settle(ctune_build *b, ctune_int value, CXCursor at);
 /* Affine form, products of parameters becoming parameters of their own. NULL: refused with
@@ -447,6 +456,10 @@ bool ctune_branch_build(ctune_build *b, CXCursor cursor);
 /* Statements of a block. is_tail: nothing else of the loop's or function's body follows them. */
 bool ctune_branch_list(ctune_build *b, ctune_kids list, bool is_tail);
 
+/* What is behind a statement that some ways skip goes behind one of its branches. */
+bool ctune_branch_follow(ctune_build *b, CXCursor statement, ctune_kids *list);
+bool ctune_switch_build(ctune_build *b, CXCursor cursor);
+
 /* ---- loop.c, statement.c --------------------------------------------------------------------- */
 bool ctune_loop_build(ctune_build *b, CXCursor cursor);
 bool ctune_statement_build(ctune_build *b, CXCursor cursor);
@@ -465,6 +478,8 @@ bool ctune_entry_constant(ctune_build *b, const ctune_var *var, int64_t *value);
 const char *ctune_hoist_text(ctune_build *b, const ctune_lval *lval);
 /* Parameter for an element that the region only reads. -1: its index changes. */
 int ctune_hoist_load(ctune_build *b, const ctune_lval *lval, ctune_type type);
+/* Does the source reach the current place on a condition only? */
+bool ctune_hoist_is_conditional(const ctune_build *b);
 bool ctune_hoist_is_hoisted(const ctune_build *b, int param);
 bool ctune_hoist_check(ctune_build *b);
 bool ctune_hoist_constant(ctune_build *b, const ctune_var *var, int64_t *out);
@@ -480,6 +495,12 @@ bool ctune_load_is_slot(const ctune_build *b, const ctune_access *slot);
 ctune_expr *ctune_load_read(ctune_build *b, int div); /* its value; NULL: no memory */
 /* Does everything that loads lead to lie apart from what is written? */
 bool ctune_loads_check(ctune_build *b, const ctune_region *region);
+
+/* ---- rows.c ---------------------------------------------------------------------------------- */
+/* The element of an array of pointers is read: as an offset in one array of all rows, where that is
+ * possible (no refusal). element: what the pointers point to. */
+bool ctune_rows_enter(ctune_build *b, ctune_lval *lval, CXType element);
+bool ctune_rows_finish(ctune_build *b); /* after ctune_delinearise: the distance of rows in C */
 
 /* ---- inline.c -------------------------------------------------------------------------------- */
 /* The file's own static or inline function that the call names; null cursor: another. */
@@ -540,6 +561,7 @@ typedef enum ctune_answer {
 } ctune_answer;
 ctune_answer ctune_split_answer(ctune_build *b, const ctune_aff *aff); /* aff >= 0 here? */
 ctune_answer ctune_split_decide(ctune_build *b, CXCursor cond);
+ctune_answer ctune_split_equal(ctune_build *b, const ctune_poly *poly, CXCursor at); /* poly == 0 */
 bool ctune_split_is_truth(ctune_build *b, CXCursor cursor); /* a comparison or logic: 0 or 1 */
 /* Drop what the domain already says. */
 void ctune_split_simplify(ctune_build *b, ctune_conds *conds);

@@ -66,7 +66,8 @@ typedef struct carried {
     int unknown; /* axis that stands for the value at the start of an iteration */
     const ctune_poly *start, *change;
     const ctune_poly *at_body;
-    const ctune_choice *choices; /* [2] the first iteration, all others; NULL: at_body */
+    int n_choices;
+    const ctune_choice *choices; /* the first iteration, ..., all others; NULL: at_body */
     bool is_induction;
 } carried;
 
@@ -98,20 +99,63 @@ static const ctune_poly *axis_at(ctune_build *b, const ctune_poly *poly,
     return ctune_poly_subst(b->arena, poly, CTUNE_TERM_AXIS, loop->axis, by);
 }
 
-/* The first iteration sees another value than the others: prev = n - 1; ... prev = i; */
-static const ctune_choice *wrap_around(ctune_build *b, const ctune_index_loop *loop,
-                                       const ctune_poly *start, const ctune_poly *before) {
-    ctune_choice *out = CTUNE_NEW_ARRAY(b->arena, ctune_choice, 2);
-    const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, 2);
-    if (out == NULL || cons == NULL) {
-        return NULL;
-    }
+/* Distance of the iteration from the first one, less `by`. */
+static const ctune_aff *behind(ctune_build *b, const ctune_index_loop *loop, int64_t by) {
     const ctune_aff *axis = ctune_aff_term(b->arena, CTUNE_TERM_AXIS, loop->axis, 1);
-    cons[0] = ctune_aff_sub(b->arena, loop->first, axis);
-    cons[1] = ctune_aff_add_const(b->arena, ctune_aff_sub(b->arena, axis, loop->first), -1);
-    out[0] = (ctune_choice){1, &cons[0], start};
-    out[1] = (ctune_choice){1, &cons[1], before};
-    return cons[0] != NULL && cons[1] != NULL ? out : NULL;
+    return ctune_aff_add_const(b->arena, ctune_aff_sub(b->arena, axis, loop->first), -by);
+}
+
+/* The first iterations see other values than the rest: prev = n - 1; ... prev = i; one of `firsts`
+ * each, then `rest`. */
+static bool wrap_around(ctune_build *b, const ctune_index_loop *loop, int n_firsts,
+                        const ctune_poly *const *firsts, const ctune_poly *rest, carried *c) {
+    ctune_choice *out = CTUNE_NEW_ARRAY(b->arena, ctune_choice, n_firsts + 1);
+    const ctune_aff **cons = CTUNE_NEW_ARRAY(b->arena, const ctune_aff *, 2 * n_firsts + 2);
+    if (out == NULL || cons == NULL) {
+        return false;
+    }
+    for (int i = 0; i <= n_firsts; i++) { /* i <= distance, and distance <= i but for the last */
+        const ctune_aff **at = &cons[2 * i];
+        at[0] = ctune_aff_scale(b->arena, behind(b, loop, i), -1);
+        at[1] = behind(b, loop, i);
+        bool is_first = i == 0, is_last = i == n_firsts;
+        out[i] = (ctune_choice){is_first || is_last ? 1 : 2, is_last ? at + 1 : at,
+                                is_last ? rest : firsts[i]};
+        if (at[0] == NULL || at[1] == NULL) {
+            return false;
+        }
+    }
+    c->n_choices = n_firsts + 1;
+    c->choices = out;
+    return true;
+}
+
+/* prev2 = prev: what the other held one iteration earlier, when that is known. */
+static bool follow(ctune_build *b, const ctune_index_loop *loop, carried *c, int n, int i,
+                   const ctune_poly **end) {
+    enum { MOST = 4 };
+    for (int k = 0; k < n; k++) {
+        const ctune_poly *unknown = ctune_poly_atom(b->arena, CTUNE_TERM_AXIS, c[k].unknown);
+        if (k == i || !ctune_poly_is_equal(*end, unknown)) {
+            continue;
+        }
+        if (c[k].choices == NULL) {
+            *end = c[k].at_body != NULL ? c[k].at_body : *end;
+            return false;
+        }
+        const ctune_poly *firsts[MOST] = {c[i].start};
+        int n_firsts = 1;
+        for (int m = 0; m + 1 < c[k].n_choices && n_firsts < MOST; m++) {
+            firsts[n_firsts++] = c[k].choices[m].poly;
+        }
+        const ctune_poly *axis = ctune_poly_atom(b->arena, CTUNE_TERM_AXIS, loop->axis);
+        const ctune_poly *rest =
+            axis_at(b, c[k].choices[c[k].n_choices - 1].poly, loop,
+                    ctune_poly_add(b->arena, axis, ctune_poly_const(b->arena, -1)));
+        return n_firsts == c[k].n_choices && rest != NULL &&
+               wrap_around(b, loop, n_firsts, firsts, rest, &c[i]);
+    }
+    return false;
 }
 
 /* From one iteration's end to the value at the start of each. */
@@ -120,7 +164,8 @@ static void resolve(ctune_build *b, const ctune_index_loop *loop, carried *c, in
     ctune_arena *a = b->arena;
     const ctune_poly *axis = ctune_poly_atom(a, CTUNE_TERM_AXIS, loop->axis);
     const ctune_poly *first = loop->first != NULL ? ctune_poly_from_aff(a, loop->first) : NULL;
-    if (end == NULL || first == NULL || c[i].start == NULL) {
+    if (end == NULL || first == NULL || c[i].start == NULL || c[i].at_body != NULL ||
+        c[i].choices != NULL || follow(b, loop, c, n, i, &end)) {
         return;
     }
     const ctune_poly *unknown = ctune_poly_atom(a, CTUNE_TERM_AXIS, c[i].unknown);
@@ -144,7 +189,7 @@ static void resolve(ctune_build *b, const ctune_index_loop *loop, carried *c, in
     if (ctune_poly_is_equal(entry, c[i].start)) { /* what the iteration before left */
         c[i].at_body = before;
     } else if (before != NULL) {
-        c[i].choices = wrap_around(b, loop, c[i].start, before);
+        wrap_around(b, loop, 1, &c[i].start, before, &c[i]);
     }
 }
 
@@ -205,8 +250,8 @@ static bool try_body(ctune_build *b, const ctune_index_loop *loop, carried *c, i
     }
     ctune_snapshot_restore(b, &s, true);
     b->divs.n = s.n_divs;
-    for (int i = 0; i < n && ok; i++) {
-        resolve(b, loop, c, n, i, ends[i]);
+    for (int i = 0; i < n * n && ok; i++) { /* one may wait for another */
+        resolve(b, loop, c, n, i % n, ends[i % n]);
     }
     return !ctune_arena_has_failed(b->arena);
 }
@@ -262,7 +307,7 @@ bool ctune_index_body(ctune_build *b, const ctune_index_loop *loop, ctune_mnode 
     for (int i = 0; i < n; i++) {
         b->vars.at[c[i].var].value = c[i].at_body;
         if (c[i].choices != NULL) {
-            b->vars.at[c[i].var].n_choices = 2;
+            b->vars.at[c[i].var].n_choices = c[i].n_choices;
             b->vars.at[c[i].var].choices = c[i].choices;
         }
     }

@@ -211,11 +211,13 @@ static bool refuse_row(ctune_build *b, int tensor, const ctune_shape *s) {
                 bool is_low = !ctune_facts_has(b, acc->n_cons, acc->cons, f.idx[d]);
                 const char *needs =
                     ctune_facts_text(b, acc->n_cons, acc->cons, is_low ? f.idx[d] : above);
-                return ctune_build_refuse_at(
-                    b, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, acc->offset,
-                    "the subscripts of '%s' may leave the row that they index%s%s",
-                    b->tensors.at[tensor].t.name, needs != NULL ? "; rows need " : "",
-                    needs != NULL ? needs : "");
+                ctune_build_refuse_at(b, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, acc->offset,
+                                      "the subscripts of '%s' may leave the row that they "
+                                      "index%s%s",
+                                      b->tensors.at[tensor].t.name,
+                                      needs != NULL ? "; rows need " : "",
+                                      needs != NULL ? needs : "");
+                return ctune_build_cure_needs(b, acc->n_cons, acc->cons, is_low ? f.idx[d] : above);
             }
         }
     }
@@ -248,6 +250,9 @@ static bool place_linear(ctune_build *b, int tensor, final_index *finals) {
     bool has_sums = !affine && ctune_strides_sums(b, tensor, &sums);
     bool has_product = b->assumes.n > n_assumes; /* a last resort */
     b->why = why;
+    if (!has_strides && !has_sums && !affine && ctune_strides_multiples(b, tensor)) {
+        return place_linear(b, tensor, finals);
+    }
     if (!has_strides && has_sums &&
         (fits(b, tensor, &sums, finals, false) || fits(b, tensor, &sums, finals, true))) {
         set_shape(b, tensor, &sums);

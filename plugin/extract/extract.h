@@ -7,6 +7,9 @@
 #include "plugin/pragma/pragma.h"
 #include "search/te/te.h"
 
+/* Regions with more are refused: as many as dependences are found for. */
+enum { CTUNE_UNIT_MAX_STAGES = 48, CTUNE_UNIT_MAX_AXES = 96 };
+
 /* An argument of a function with a region in it. */
 typedef struct ctune_unit_arg {
     const char *name;
@@ -28,6 +31,7 @@ typedef struct ctune_unit_function {
 typedef struct ctune_unit_region {
     ctune_pragma pragma;
     ctune_region *region;            /* NULL when refused (diagnostic sent) or off */
+    const char *name;                /* as region->name would be */
     const char *function;            /* enclosing function's name */
     ctune_unit_function caller;      /* valid when region is there */
     size_t pragma_begin, pragma_end; /* the whole pragma line(s), without the final newline */

@@ -45,7 +45,7 @@ const char *ctune_hoist_text(ctune_build *b, const ctune_lval *lval) {
 }
 
 /* Below a condition the source may not read it at all. */
-static bool is_conditional(const ctune_build *b) {
+bool ctune_hoist_is_conditional(const ctune_build *b) {
     for (const ctune_mnode *at = b->at; at != NULL; at = at->parent) {
         if (at->kind == CTUNE_M_IF || at->kind == CTUNE_M_GUARD) {
             return true;
@@ -57,7 +57,7 @@ static bool is_conditional(const ctune_build *b) {
 int ctune_hoist_load(ctune_build *b, const ctune_lval *lval, ctune_type type) {
     const char *text = ctune_hoist_text(b, lval);
     bool is_element = lval->n_steps > 0 && lval->steps[lval->n_steps - 1].text == NULL;
-    if (text == NULL || is_conditional(b) || lval->root->is_inside ||
+    if (text == NULL || ctune_hoist_is_conditional(b) || lval->root->is_inside ||
         (is_element && lval->root->is_stored_through)) {
         return -1;
     }

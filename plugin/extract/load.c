@@ -140,34 +140,38 @@ ctune_expr *ctune_load_read(ctune_build *b, int div) {
 
 /* ---- the finished region --------------------------------------------------------------------- */
 
+/* Does the leading index, or a bound of a counter in it, hold a load? */
+static bool is_index_unbounded(const ctune_region *region, const ctune_stage *stage,
+                               const ctune_aff *idx) {
+    bool has_load = ctune_aff_has_load(region, idx);
+    for (int c = 0; c < stage->n_cons && !has_load; c++) {
+        for (int d = 0; d < stage->n_axes && !has_load; d++) {
+            has_load = ctune_aff_has_load(region, stage->cons[c]) &&
+                       ctune_aff_coef(stage->cons[c], CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
+                       ctune_aff_coef(idx, CTUNE_TERM_AXIS, stage->axes[d]) != 0;
+        }
+    }
+    return has_load;
+}
+
 /* Can the guard not say which elements of the tensor the region touches? */
 static bool is_unbounded(const ctune_region *region, int tensor) {
     const ctune_tensor *t = &region->tensors[tensor];
-    if (t->rank == 0 || t->extent[0] != NULL) {
-        return false;
-    }
-    for (int s = 0; s < region->n_stages; s++) {
+    bool is_open = false;
+    for (int s = 0; s < region->n_stages && t->rank > 0 && t->extent[0] == NULL; s++) {
         const ctune_stage *stage = &region->stages[s];
         for (int r = -1; r < stage->n_reads; r++) {
             const ctune_access *a = r < 0 ? &stage->target : &stage->reads[r]->access;
-            if (a->tensor != tensor) {
-                continue;
-            }
-            bool has_load = ctune_aff_has_load(region, a->idx[0]);
-            for (int c = 0; c < stage->n_cons && !has_load; c++) {
-                for (int d = 0; d < stage->n_axes && !has_load; d++) {
-                    has_load =
-                        ctune_aff_has_load(region, stage->cons[c]) &&
-                        ctune_aff_coef(stage->cons[c], CTUNE_TERM_AXIS, stage->axes[d]) != 0 &&
-                        ctune_aff_coef(a->idx[0], CTUNE_TERM_AXIS, stage->axes[d]) != 0;
-                }
-            }
-            if (has_load) {
-                return true;
-            }
+            is_open |= a->tensor == tensor && is_index_unbounded(region, stage, a->idx[0]);
+        }
+        for (int i = 0; i < region->n_divs; i++) {
+            const ctune_access *load = region->divs[i].load;
+            is_open |= load != NULL && load->tensor == tensor &&
+                       ctune_stage_is_inside(region, stage, i) &&
+                       is_index_unbounded(region, stage, load->idx[0]);
         }
     }
-    return false;
+    return is_open;
 }
 
 static size_t offset_of(const ctune_build *b, const char *name) {

@@ -447,6 +447,11 @@ static bool check_direction(ctune_build *b, header *h) {
     bool ends = false;
     for (int i = 0; i < h->conds.n; i++) {
         int64_t coef = ctune_aff_coef(h->conds.at[i], CTUNE_TERM_AXIS, h->axis);
+        if (div_uses_axis(b, h->conds.at[i], h->axis) && ctune_load_in(b, h->conds.at[i])) {
+            return ctune_build_refuse(b, CTUNE_REFUSE_BOUND_READS_ARRAY, h->cond,
+                                      "'%s' reads an array at the counter",
+                                      ctune_build_text(b, h->cond));
+        }
         if (div_uses_axis(b, h->conds.at[i], h->axis)) {
             return ctune_build_refuse(b, CTUNE_REFUSE_LOOP_CONDITION, h->cond,
                                       "'%s' divides the counter", ctune_build_text(b, h->cond));
@@ -492,9 +497,11 @@ static bool check_ranges(ctune_build *b, header *h, int n_outer) {
     bool may_wrap = !is_signed || h->type < CTUNE_I32 || b->wrapv;
     if (may_wrap &&
         !ctune_affine_fits(b, b->domain.n, b->domain.at, next(b, h, h->value), h->type)) {
-        return ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRAPS, h->cursor,
-                                  "the counter '%s' may leave the range of '%s'", h->var->name,
-                                  ctune_type_get(h->type)->c_name);
+        ctune_build_refuse(b, CTUNE_REFUSE_COUNTER_WRAPS, h->cursor,
+                           "the counter '%s' may leave the range of '%s'", h->var->name,
+                           ctune_type_get(h->type)->c_name);
+        return h->type >= CTUNE_I32 &&
+               ctune_affine_cure(b, b->domain.n, b->domain.at, next(b, h, h->value), h->type);
     }
     for (int i = 0; i < h->n_sides; i++) {
         if (!check_side(b, h, i, n_outer)) {
@@ -528,6 +535,13 @@ static bool push_bounds(ctune_build *b, header *h, ctune_mnode *node) {
     memcpy(cons + n_lower, h->conds.at, (size_t)h->conds.n * sizeof *cons);
     node->cons = cons;
     node->n_cons = n_lower + h->conds.n;
+    for (int i = 0; i < node->n_cons && ctune_hoist_is_conditional(b); i++) {
+        if (ctune_load_in(b, cons[i])) { /* the condition may be what makes them readable */
+            return ctune_build_refuse(b, CTUNE_REFUSE_BOUND_READS_ARRAY, h->cursor,
+                                      "the bounds of '%s' are read from an array on a condition",
+                                      h->var->name);
+        }
+    }
     return ctune_domain_push(b, node->n_cons, cons);
 }
 

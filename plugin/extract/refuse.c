@@ -74,6 +74,36 @@ bool ctune_build_refuse_at(ctune_build *b, ctune_refusal refusal, size_t offset,
     return false;
 }
 
+bool ctune_build_cure(ctune_build *b, const char *format, ...) {
+    if (b->why.refusal != CTUNE_REFUSE_NONE && b->why.cure[0] == '\0') {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(b->why.cure, sizeof b->why.cure, format, args);
+        va_end(args);
+    }
+    return false;
+}
+
+/* Can the text stand in assume(...)? Members and elements need a variable of their own. */
+static bool is_plain(const char *text) {
+    return strstr(text, "->") == NULL && strpbrk(text, "[].?/&|!") == NULL &&
+           strstr(text, "(long)") == NULL;
+}
+
+bool ctune_build_cure_needs(ctune_build *b, int n_cons, const ctune_aff *const *cons,
+                            const ctune_aff *aff) {
+    ctune_why kept = b->why;
+    const char *needs = ctune_facts_text(b, n_cons, cons, aff);
+    b->why = kept;
+    if (needs == NULL || strlen(needs) > 100) {
+        return false;
+    }
+    return is_plain(needs)
+               ? ctune_build_cure(b, "if it always holds: assume(%s), and sizes(...) that have it",
+                                  needs)
+               : ctune_build_cure(b, "it must hold that %s: sizes(...) that have it", needs);
+}
+
 bool ctune_build_error(ctune_build *b, const char *code, const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -135,11 +135,11 @@ static void set_free(fit *f, int64_t most) {
     }
 }
 
-/* Of one parameter, with the others small. */
-static int64_t find_cap(fit *f, int param) {
+/* The limits that one parameter alone breaks. */
+static bool find_own(fit *f, int param, int64_t others) {
     int64_t reached;
     bool any = false;
-    set_free(f, 1);
+    set_free(f, others);
     f->value[param] = FAR;
     for (int i = 0; i < f->b->limits.n; i++) {
         const ctune_limit *limit = &f->b->limits.at[i];
@@ -147,7 +147,17 @@ static int64_t find_cap(fit *f, int param) {
         any |= f->is_active[i];
     }
     f->value[param] = 1;
-    int64_t cap = !any ? FAR : all_hold(f, true) ? raise_param(f, param, 1, FAR, true) : 1;
+    return any;
+}
+
+/* Of one parameter, with the others small; a halo of 1 runs over no element where they are 1. */
+static int64_t find_cap(fit *f, int param) {
+    int64_t cap = FAR;
+    for (int64_t others = 1; others <= 64 && cap == FAR; others *= 4) {
+        if (find_own(f, param, others)) {
+            cap = all_hold(f, true) ? raise_param(f, param, 1, FAR, true) : others == 1 ? 1 : FAR;
+        }
+    }
     for (int i = 0; i < f->b->limits.n; i++) {
         f->is_active[i] = true;
     }

@@ -77,7 +77,7 @@ ctune_answer ctune_split_answer(ctune_build *b, const ctune_aff *aff) {
     return CTUNE_OPEN;
 }
 
-static ctune_answer opposite(ctune_answer answer) {
+static ctune_answer negated(ctune_answer answer) {
     return answer == CTUNE_YES ? CTUNE_NO : answer == CTUNE_NO ? CTUNE_YES : answer;
 }
 
@@ -115,7 +115,7 @@ static ctune_answer decide_relation(ctune_build *b, enum CXBinaryOperatorKind op
             b->split = y == CTUNE_YES ? kept : b->split;
         }
         ctune_answer equal = both(x, y);
-        return op == CXBinaryOperator_EQ ? equal : opposite(equal);
+        return op == CXBinaryOperator_EQ ? equal : negated(equal);
     }
     }
 }
@@ -145,7 +145,7 @@ static ctune_answer decide(ctune_build *b, CXCursor cond) {
     enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(cond);
     ctune_kids kids = ctune_cx_exprs(b->arena, cond);
     if (clang_getCursorUnaryOperatorKind(cond) == CXUnaryOperator_LNot && kids.n == 1) {
-        return opposite(decide(b, kids.at[0]));
+        return negated(decide(b, kids.at[0]));
     }
     bool is_logic = op == CXBinaryOperator_LAnd || op == CXBinaryOperator_LOr;
     bool is_bits =
@@ -160,7 +160,7 @@ static ctune_answer decide(ctune_build *b, CXCursor cond) {
         const ctune_aff *is_set = ctune_aff_add_const(
             b->arena, ctune_aff_term(b->arena, CTUNE_TERM_PARAM, pointer, 1), -1);
         ctune_answer answer = is_set == NULL ? CTUNE_OPAQUE : ctune_split_answer(b, is_set);
-        return is_negated ? opposite(answer) : answer;
+        return is_negated ? negated(answer) : answer;
     }
     bool is_relation = ctune_affine_relation(b, cond, &op, &left, &right);
     if (!is_relation && ctune_cx_type(clang_getCursorType(cond)) >= CTUNE_F16) {
@@ -186,6 +186,21 @@ ctune_answer ctune_split_decide(ctune_build *b, CXCursor cond) {
     b->split = NULL;
     ctune_answer answer = decide(b, cond);
     b->is_condition = kept_condition;
+    b->no_assume = kept_assume;
+    b->why = kept;
+    if (answer != CTUNE_OPEN) {
+        b->split = NULL;
+    }
+    return answer;
+}
+
+ctune_answer ctune_split_equal(ctune_build *b, const ctune_poly *poly, CXCursor at) {
+    ctune_why kept = b->why;
+    bool kept_assume = b->no_assume;
+    b->no_assume = true;
+    b->split = NULL;
+    ctune_answer answer =
+        poly == NULL ? CTUNE_OPAQUE : decide_relation(b, CXBinaryOperator_EQ, poly, at);
     b->no_assume = kept_assume;
     b->why = kept;
     if (answer != CTUNE_OPEN) {
@@ -234,9 +249,30 @@ static bool build_side(ctune_build *b, ctune_mnode *node, const ctune_aff *aff, 
     return ok;
 }
 
+/* A condition that sizes alone decide here (has the row one element, so that both borders are the
+ * same?) is made a fact where there are many parts already. */
+static bool is_made_fact(ctune_build *b, const ctune_aff *aff) {
+    enum { MANY = 3 };
+    if (b->n_splits < MANY || b->is_trial) {
+        return false;
+    }
+    ctune_why kept = b->why;
+    int n_assumes = b->assumes.n;
+    bool is_fact = ctune_facts_require_here(b, aff);
+    b->assumes.n = is_fact ? b->assumes.n : n_assumes;
+    b->why = kept;
+    return is_fact;
+}
+
 bool ctune_split_build(ctune_build *b, CXCursor statement) {
     const ctune_aff *aff = b->split;
     b->split = NULL;
+    const ctune_aff *opposite =
+        ctune_aff_add_const(b->arena, ctune_aff_scale(b->arena, aff, -1), -1);
+    if (is_made_fact(b, opposite) || is_made_fact(b, aff)) {
+        b->n_splits++;
+        return b->n_splits < MAX_SPLITS && ctune_statement_build(b, statement);
+    }
     if (b->n_splits++ >= MAX_SPLITS) {
         return ctune_build_refuse(b, CTUNE_REFUSE_TOO_COMPLEX, statement,
                                   "the conditions split the region into too many parts");

@@ -197,7 +197,6 @@ static bool refuse_statement(ctune_build *b, CXCursor cursor) {
         {CXCursor_IndirectGotoStmt, CTUNE_REFUSE_GOTO, "goto in the region"},
         {CXCursor_LabelStmt, CTUNE_REFUSE_LABEL, "a label in the region"},
         {CXCursor_ReturnStmt, CTUNE_REFUSE_RETURN, "return leaves the region"},
-        {CXCursor_SwitchStmt, CTUNE_REFUSE_SWITCH, "switch in the region"},
         {CXCursor_GCCAsmStmt, CTUNE_REFUSE_ASM, "assembly in the region"},
         {CXCursor_MSAsmStmt, CTUNE_REFUSE_ASM, "assembly in the region"},
         {CXCursor_StmtExpr, CTUNE_REFUSE_STATEMENT_EXPRESSION,
@@ -259,6 +258,8 @@ static bool build(ctune_build *b, CXCursor cursor) {
         return build_wrapped(b, cursor);
     case CXCursor_LabelStmt:
         return build_label(b, cursor);
+    case CXCursor_SwitchStmt:
+        return ctune_switch_build(b, cursor);
     case CXCursor_ReturnStmt:
         return b->in_tail && ctune_callee_returns(b) ? ctune_callee_return(b, cursor)
                                                      : refuse_statement(b, cursor);

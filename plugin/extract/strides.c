@@ -278,6 +278,130 @@ bool ctune_strides_unit(ctune_build *b, int tensor) {
     return found;
 }
 
+/* ---- multiples ------------------------------------------------------------------------------- */
+
+static bool has_param(const ctune_mono *m, int param) {
+    for (int d = 0; d < m->degree; d++) {
+        if (m->atom[d].kind == CTUNE_TERM_PARAM && m->atom[d].id == param) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A parameter that multiplies a counter by itself. The one of the least size. */
+static int find_unit(const ctune_build *b, int tensor) {
+    int best = -1;
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_poly *poly = b->accs.at[i].idx[0];
+        for (int k = 0; b->accs.at[i].tensor == tensor && k < poly->n; k++) {
+            const ctune_mono *m = &poly->mono[k];
+            int n_params = 0, param = -1;
+            for (int d = 0; d < m->degree; d++) {
+                bool is_param = m->atom[d].kind == CTUNE_TERM_PARAM;
+                n_params += is_param;
+                param = is_param ? m->atom[d].id : param;
+            }
+            bool is_unit = m->degree == 2 && n_params == 1 && b->params.at[param].n_sizes > 0;
+            if (is_unit &&
+                (best < 0 || b->params.at[param].sizes[0] < b->params.at[best].sizes[0])) {
+                best = param;
+            }
+        }
+    }
+    return best;
+}
+
+/* Another one, in a product without the unit, whose sizes the unit's divide. */
+static int find_multiple(const ctune_build *b, int tensor, int unit) {
+    const ctune_param *u = &b->params.at[unit];
+    for (int i = 0; i < b->accs.n; i++) {
+        const ctune_poly *poly = b->accs.at[i].idx[0];
+        for (int k = 0; b->accs.at[i].tensor == tensor && k < poly->n; k++) {
+            const ctune_mono *m = &poly->mono[k];
+            for (int d = 0; d < m->degree && !has_param(m, unit); d++) {
+                bool is_param = m->atom[d].kind == CTUNE_TERM_PARAM;
+                const ctune_param *q = is_param ? &b->params.at[m->atom[d].id] : NULL;
+                bool divides = is_param && q->n_sizes == u->n_sizes &&
+                               b->param_infos.at[m->atom[d].id].origin == CTUNE_SIZE_GIVEN;
+                for (int s = 0; divides && s < q->n_sizes; s++) {
+                    divides = u->sizes[s] > 1 && q->sizes[s] % u->sizes[s] == 0 &&
+                              q->sizes[s] > u->sizes[s];
+                }
+                if (divides) {
+                    return m->atom[d].id;
+                }
+            }
+        }
+    }
+    return -1;
+}
+
+/* The quotient as a parameter, 0 where there is none, and the fact that nothing is left. */
+static int quotient_of(ctune_build *b, int whole, int unit) {
+    const char *w = b->params.at[whole].c_text, *u = b->params.at[unit].c_text;
+    const char *text = ctune_arena_printf(b->arena, "(%s > 0 ? (long)%s / %s : 0)", u, w, u);
+    int64_t size = b->params.at[whole].sizes[0] / b->params.at[unit].sizes[0];
+    bool is_memory = b->param_infos.at[whole].is_memory || b->param_infos.at[unit].is_memory;
+    int n_params = b->params.n;
+    int param = text == NULL ? -1 : ctune_param_of_text(b, text, CTUNE_I64, size, is_memory);
+    if (param < 0) {
+        return -1;
+    }
+    const char *name = ctune_arena_printf(b->arena, "%s_per_%s", b->params.at[whole].name,
+                                          b->params.at[unit].name);
+    name = name == NULL ? NULL : ctune_build_name(b, name);
+    if (name == NULL) {
+        return -1;
+    }
+    b->params.at[param].name = param == n_params ? name : b->params.at[param].name;
+    b->params.at[param].n_sizes = b->params.at[whole].n_sizes;
+    for (int s = 0; s < b->params.at[whole].n_sizes; s++) {
+        b->params.at[param].sizes[s] = b->params.at[whole].sizes[s] / b->params.at[unit].sizes[s];
+    }
+    const ctune_poly *product =
+        ctune_poly_mul(b->arena, ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, param),
+                       ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, unit));
+    const ctune_aff *parts =
+        ctune_affine_form(b, product, CTUNE_REFUSE_SUBSCRIPT_NOT_AFFINE, b->statement);
+    const ctune_aff *all = ctune_aff_term(b->arena, CTUNE_TERM_PARAM, whole, 1);
+    for (int i = 0; i < 2 && parts != NULL; i++) {
+        ctune_assume *assume = CTUNE_PUSH(b, b->assumes);
+        if (assume == NULL) {
+            return -1;
+        }
+        assume->aff =
+            i == 0 ? ctune_aff_sub(b->arena, all, parts) : ctune_aff_sub(b->arena, parts, all);
+    }
+    return parts != NULL ? param : -1;
+}
+
+bool ctune_strides_multiples(ctune_build *b, int tensor) {
+    enum { MOST = 8 };
+    int unit = b->no_assume ? -1 : find_unit(b, tensor);
+    bool found = false;
+    for (int n = 0; unit >= 0 && n < MOST; n++) {
+        int whole = find_multiple(b, tensor, unit);
+        int quotient = whole < 0 ? -1 : quotient_of(b, whole, unit);
+        if (quotient < 0) {
+            break;
+        }
+        const ctune_poly *product =
+            ctune_poly_mul(b->arena, ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, quotient),
+                           ctune_poly_atom(b->arena, CTUNE_TERM_PARAM, unit));
+        for (int i = 0; i < b->accs.n; i++) {
+            if (b->accs.at[i].tensor == tensor) {
+                b->accs.at[i].idx[0] = ctune_poly_subst(b->arena, b->accs.at[i].idx[0],
+                                                        CTUNE_TERM_PARAM, whole, product);
+            }
+        }
+        found = true;
+    }
+    return found;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
 /* Distinct factors of the counters as sums, each a multiple of the next; the last is 1. */
 bool ctune_strides_sums(ctune_build *b, int tensor, ctune_shape *s) {
     *s = (ctune_shape){0};

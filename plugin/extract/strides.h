@@ -27,6 +27,9 @@ bool ctune_strides_split(ctune_build *b, int tensor, ctune_shape *s);
 bool ctune_strides_sums(ctune_build *b, int tensor, ctune_shape *s);
 /* Strides that the given sizes say are 1 become 1. false: there are none. */
 bool ctune_strides_unit(ctune_build *b, int tensor);
+/* Parameters that the given sizes say are multiples of a stride become products with it: t * C3 + h
+ * * size, with C3 = size * (C3 / size) as a fact. false: there are none. */
+bool ctune_strides_multiples(ctune_build *b, int tensor);
 
 /* Parts of monomials. */
 bool ctune_stride_params(const ctune_mono *m, ctune_mono *out, int *n_others);

@@ -9,10 +9,12 @@
 
 #include "plugin/extract/function.h"
 
+#include "runtime/runner.h"
 #include "runtime/text.h"
 
 #include <isl/ctx.h>
 #include <isl/options.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A pragma with its place in the clean text; from a macro, where the macro is used. */
@@ -41,10 +43,17 @@ static void send(extraction *x, ctune_severity severity, size_t at, const char *
     ctune_diag_send(x->ctx, &d);
 }
 
-static void send_refusal(extraction *x, ctune_refusal refusal, size_t at, const char *words) {
+/* cure: empty or NULL where the table's hint is good. */
+static void send_cured(extraction *x, ctune_refusal refusal, size_t at, const char *words,
+                       const char *cure) {
     const char *text = ctune_arena_printf(x->arena, "loop not tuned: %s", words);
-    send(x, CTUNE_REMARK, at, ctune_refusal_code(refusal), ctune_refusal_hint(refusal),
-         text != NULL ? text : words);
+    bool has_cure = cure != NULL && cure[0] != '\0';
+    send(x, CTUNE_REMARK, at, ctune_refusal_code(refusal),
+         has_cure ? cure : ctune_refusal_hint(refusal), text != NULL ? text : words);
+}
+
+static void send_refusal(extraction *x, ctune_refusal refusal, size_t at, const char *words) {
+    send_cured(x, refusal, at, words, NULL);
 }
 
 /* ---- pragmas --------------------------------------------------------------------------------- */
@@ -132,8 +141,8 @@ static bool build(ctune_build *b) {
     return b->root != NULL && ctune_vars_scan(b) && ctune_openmp_apply(b) &&
            ctune_clauses_apply(b) && ctune_statement_build(b, b->statement) &&
            ctune_index_finish(b) && ctune_limits_note(b) && ctune_delinearise(b) &&
-           ctune_scalars_place(b) && ctune_aliases_mark(b) && ctune_clauses_check(b) &&
-           ctune_facts_check(b);
+           ctune_rows_finish(b) && ctune_scalars_place(b) && ctune_aliases_mark(b) &&
+           ctune_clauses_check(b) && ctune_facts_check(b);
 }
 
 static ctune_status report(extraction *x, ctune_build *b, size_t word) {
@@ -148,8 +157,27 @@ static ctune_status report(extraction *x, ctune_build *b, size_t word) {
     if (b->why.refusal == CTUNE_REFUSE_NONE) {
         ctune_build_refuse_at(b, CTUNE_REFUSE_TOO_COMPLEX, b->begin, "the region is too complex");
     }
-    send_refusal(x, b->why.refusal, b->why.offset, b->why.text);
+    send_cured(x, b->why.refusal, b->why.offset, b->why.text, b->why.cure);
     return CTUNE_OK;
+}
+
+/* What dependences, and what a search writes down for each of the region's sizes, have limits. */
+static bool check_limits(ctune_build *b, const ctune_region *region) {
+    enum { MOST_CHARS = 240, MOST_PARAMS = CTUNE_RUN_MAX_PARAMS };
+    int n_chars = 0;
+    for (int i = 0; i < b->params.n; i++) {
+        char size[32];
+        n_chars += (int)strlen(b->params.at[i].name) + 2 +
+                   snprintf(size, sizeof size, "%lld", (long long)ctune_build_size(b, i));
+    }
+    if (region->n_stages > CTUNE_UNIT_MAX_STAGES || region->n_axes > CTUNE_UNIT_MAX_AXES) {
+        return ctune_build_refuse_at(b, CTUNE_REFUSE_TOO_COMPLEX, b->begin,
+                                     "the region has %d statements and %d loops, borders apart",
+                                     region->n_stages, region->n_axes);
+    }
+    return (b->params.n <= MOST_PARAMS && n_chars <= MOST_CHARS) ||
+           ctune_build_refuse_at(b, CTUNE_REFUSE_TOO_COMPLEX, b->begin,
+                                 "the region depends on %d values", b->params.n);
 }
 
 /* One build of the region. is_other: it found other sizes than it went by; *region is set, too. */
@@ -163,7 +191,7 @@ static ctune_status build_once(extraction *x, ctune_build *b, const occurrence *
         return CTUNE_EREFUSED;
     }
     ctune_status status = ctune_assemble(b, name, line, region);
-    if (status == CTUNE_OK && !ctune_loads_check(b, *region)) {
+    if (status == CTUNE_OK && (!check_limits(b, *region) || !ctune_loads_check(b, *region))) {
         status = CTUNE_EREFUSED;
     }
     if (status == CTUNE_OK && !(b->n_fitted == 0 ? ctune_sizes_fit(b, *region, is_other)
@@ -315,6 +343,11 @@ static ctune_status extract_one(extraction *x, int i) {
     ctune_match match;
     bool matched = ctune_match_find(&x->parsed, o->begin, o->end, &match);
     fill_offsets(x, &match, o, out);
+    const char *name = region_name(x, i);
+    if (name == NULL) {
+        return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    out->name = name;
     if (is_bad || out->pragma.off) {
         return CTUNE_OK;
     }
@@ -324,10 +357,6 @@ static ctune_status extract_one(extraction *x, int i) {
     if (!matched) {
         send_refusal(x, match.refusal, match.refusal_at, match.words);
         return CTUNE_OK;
-    }
-    const char *name = region_name(x, i);
-    if (name == NULL) {
-        return ctune_fail(x->ctx, CTUNE_ENOMEM, "out of memory");
     }
     if (out->pragma.target != CTUNE_PRAGMA_CPU) {
         send_refusal(x, CTUNE_REFUSE_TARGET, o->word, "only target(cpu) is supported");

@@ -151,6 +151,7 @@ static bool is_affine_kid(CXCursor parent, ctune_kids kids, int i) {
         return i + 1 < kids.n;
     case CXCursor_IfStmt:
     case CXCursor_WhileStmt:
+    case CXCursor_SwitchStmt:
         return i == 0;
     case CXCursor_DoStmt:
         return i + 1 == kids.n;
@@ -402,10 +403,48 @@ static void set_liveness(ctune_build *b, const function_facts *f) {
     }
 }
 
+/* Integers from which others that are used affinely are made: k = j + 1. true: some are new. */
+static bool spread_affine(ctune_build *b, CXCursor at, bool is_affine) {
+    bool any = false;
+    if (ctune_cx_kind(at) == CXCursor_DeclRefExpr) {
+        ctune_var *var = ctune_vars_find(b, clang_getCursorReferenced(at));
+        any = is_affine && var != NULL && !var->is_used_affinely;
+        if (any) {
+            var->is_used_affinely = true;
+        }
+        return any;
+    }
+    enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(at);
+    ctune_kids kids = ctune_cx_kids(b->arena, at);
+    bool is_sum = op == CXBinaryOperator_Assign || op == CXBinaryOperator_AddAssign ||
+                  op == CXBinaryOperator_SubAssign;
+    if (is_sum && kids.n == 2) {
+        CXCursor left = ctune_cx_strip(b->arena, kids.at[0]);
+        ctune_var *var = ctune_cx_kind(left) == CXCursor_DeclRefExpr
+                             ? ctune_vars_find(b, clang_getCursorReferenced(left))
+                             : NULL;
+        bool is_index = var != NULL && var->is_used_affinely && var->is_automatic &&
+                        ctune_cx_type(var->type) < CTUNE_F16;
+        return spread_affine(b, kids.at[1], is_index || is_affine);
+    }
+    bool is_arithmetic = ctune_cx_kind(at) == CXCursor_BinaryOperator ||
+                         ctune_cx_kind(at) == CXCursor_UnaryOperator ||
+                         ctune_cx_kind(at) == CXCursor_ParenExpr ||
+                         ctune_cx_kind(at) == CXCursor_UnexposedExpr;
+    for (int i = 0; i < kids.n; i++) {
+        any |= spread_affine(b, kids.at[i], is_affine && is_arithmetic);
+    }
+    return any;
+}
+
 bool ctune_vars_scan(ctune_build *b) {
     scan s = {.b = b};
     if (!scan_region(&s, b->statement, false, 0)) {
         return false;
+    }
+    bool is_more = true;
+    for (int i = 0; i < 8 && is_more; i++) {
+        is_more = spread_affine(b, b->statement, false);
     }
     function_facts f = {0};
     for (int i = 0; i < b->vars.n; i++) {

@@ -112,5 +112,6 @@ void ctune_gcc_input_add_deps(const ctune_gcc_input *input, const char *lock) {
     }
     if (lock != NULL) {
         deps_add_dep(deps, lock);
+        options->deps.phony_targets = true; /* a lock that is deleted is no error of make */
     }
 }

@@ -104,6 +104,7 @@ static void transform(void) {
     options.mode = self.args.mode;
     options.lock_path = self.args.lock;
     options.report_path = self.args.report;
+    options.nearest_target = self.args.is_nearest;
     options.is_build = true;
     ctune_job_run(&options, (const void *)&plugin_is_GPL_compatible, ctune_gcc_check, &self.words,
                   &self.result);

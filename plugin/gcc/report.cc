@@ -46,17 +46,24 @@ static void send(location_t at, const ctune_job_message *m, bool is_remark, bool
     }
 }
 
-static bool is_once(const ctune_job_message *m) {
-    return m->code != NULL && strcmp(m->code, "lock-none-applies") == 0;
+/* What a build hears once; the one about the whole lock at no place. */
+static bool is_once(const ctune_job_message *m, const ctune_shim_args *args) {
+    return m->code != NULL && (strcmp(m->code, "lock-none-applies") == 0 ||
+                               (strcmp(m->code, "coverage") == 0 && !args->shows_remarks));
 }
 
-/* About the whole build, at no place. */
 static void send_once(const ctune_job_message *m) {
     char what[5000];
-    snprintf(what, sizeof what, "%s:%s", m->code, m->file != NULL ? m->file : "");
-    if (ctune_shim_once(what)) {
+    bool is_of_lock = strcmp(m->code, "lock-none-applies") == 0;
+    snprintf(what, sizeof what, "%s:%s", m->code, is_of_lock && m->file != NULL ? m->file : "");
+    if (!ctune_shim_once(what)) {
+        return;
+    }
+    if (is_of_lock) {
         inform(UNKNOWN_LOCATION, "%s: %s [ctune:%s]", m->file, m->text, m->code);
         inform(UNKNOWN_LOCATION, "%s", m->hint);
+    } else {
+        send(make_location(m), m, true, false);
     }
 }
 
@@ -73,7 +80,7 @@ void ctune_gcc_report_messages(const ctune_job_result *result, const ctune_shim_
         if (is_later) {
             later->at = make_location(m);
             later->message = m;
-        } else if (is_once(m)) {
+        } else if (is_once(m, args)) {
             send_once(m);
         } else if (!is_remark || args->shows_remarks) {
             send(make_location(m), m, is_remark, args->werror);

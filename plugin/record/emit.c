@@ -99,11 +99,21 @@ static void put_site(const ctune_unit *unit, int i_region, const char *path, ctu
                       region->n_params);
 }
 
+/* A parameter that the prelude of tuned code computes: such a nest is not recorded. */
+static bool has_computed(const ctune_region *region) {
+    for (int i = 0; i < region->n_params; i++) {
+        if (strncmp(region->params[i].c_text, "ctune_", 6) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 ctune_status ctune_record_emit_prelude(ctune_ctx *ctx, const ctune_unit *unit, const char *path,
                                        ctune_text *out) {
     ctune_text_append(out, declarations);
     for (int i = 0; i < unit->n_regions; i++) {
-        if (unit->regions[i].region != NULL) {
+        if (unit->regions[i].region != NULL && !has_computed(unit->regions[i].region)) {
             put_site(unit, i, path, out);
         }
     }
@@ -113,7 +123,7 @@ ctune_status ctune_record_emit_prelude(ctune_ctx *ctx, const ctune_unit *unit, c
 ctune_status ctune_record_emit_body(ctune_ctx *ctx, const ctune_unit *unit, const char *path,
                                     int i_region, const char *original, ctune_text *out) {
     const ctune_region *region = unit->regions[i_region].region;
-    if (region == NULL) {
+    if (region == NULL || has_computed(region)) {
         return CTUNE_OK;
     }
     ctune_text_append(out, "{\n    const long long ctune_values[] = {");

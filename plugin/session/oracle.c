@@ -89,8 +89,17 @@ static place place_of(const ctune_unit_function *f, const char *expr) {
     return find_argument(f, expr, n) >= 0 ? ARGUMENT : GLOBAL;
 }
 
+/* "a[0]": rows that pointers point to. */
+static bool is_rows(const ctune_tensor *t) {
+    size_t n = t->base == NULL ? 0 : strlen(t->base);
+    return t->rank == 2 && n > 1 && t->base[0] != '&' && t->base[n - 1] == ']';
+}
+
 int ctune_oracle_argument(const ctune_unit_function *function, const ctune_tensor *tensor) {
     char name[256];
+    if (is_rows(tensor)) {
+        return -1;
+    }
     name_of(tensor, name, sizeof name);
     return place_of(function, name) == ARGUMENT && root_length(name) == strlen(name)
                ? find_argument(function, name, strlen(name))

@@ -11,6 +11,7 @@
     X(lock, "lock=FILE")                                                                           \
     X(mode, "mode=lock|predict|off|record")                                                        \
     X(report, "report=remarks|FILE")                                                               \
+    X(target, "target=exact|nearest")                                                              \
     X(werror, "werror")
 
 static bool set_mode(ctune_shim_args *args, const char *value) {
@@ -47,6 +48,11 @@ static bool set_report(ctune_shim_args *args, const char *value) {
         args->report = value;
     }
     return value[0] != '\0';
+}
+
+static bool set_target(ctune_shim_args *args, const char *value) {
+    args->is_nearest = strcmp(value, "nearest") == 0;
+    return args->is_nearest || strcmp(value, "exact") == 0;
 }
 
 static bool set_werror(ctune_shim_args *args, const char *value) {

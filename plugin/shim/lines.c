@@ -5,6 +5,7 @@
 #include "plugin/shim/lines.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ typedef struct joiner {
     bool is_spliced;       /* the line before ends in a backslash */
     const char *directive; /* the last #line, up to its closing quote; NULL: none yet */
     size_t n_directive;
+    int line; /* of the statement that the code is a part of; 0: the directive's */
 } joiner;
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -36,6 +38,32 @@ static void end_run(joiner *j) {
         j->is_run = false;
         j->is_placed = false;
     }
+}
+
+/* The directive that holds now, in front of a run. */
+static void put_place(joiner *j) {
+    const char *name = memchr(j->directive, '"', j->n_directive);
+    if (j->line > 0 && name != NULL) {
+        j->n_out += (size_t)sprintf(j->out + j->n_out, "#line %d ", j->line);
+        put(j, name, j->n_directive - (size_t)(name - j->directive));
+    } else {
+        put(j, j->directive, j->n_directive);
+    }
+    put(j, "\n", 1);
+}
+
+/* The line in `CTUNE_EMIT_LINE` (search/emit/emit.h); -1: it is something else. */
+static int marked_line(const char *line, size_t n) {
+    static const char mark[] = "/* ctune:line ";
+    while (n > 0 && (*line == ' ' || *line == '\t')) {
+        line++;
+        n--;
+    }
+    if (n <= sizeof mark || memcmp(line, mark, sizeof mark - 1) != 0) {
+        return -1;
+    }
+    long value = strtol(line + sizeof mark - 1, NULL, 10);
+    return value >= 0 && value < 1000000000 ? (int)value : -1;
 }
 
 /* `#line 7 "a b.c"`, without what follows. 0: it is another line. */
@@ -79,8 +107,7 @@ static void put_generated(joiner *j, const char *line, size_t n) {
         j->is_placed = false;
     } else if (skip < n) {
         if (!j->is_run && !j->is_placed) {
-            put(j, j->directive, j->n_directive);
-            put(j, "\n", 1);
+            put_place(j);
         }
         put(j, j->is_run ? " " : "", j->is_run);
         put(j, line + skip, n - skip);
@@ -115,8 +142,7 @@ static size_t pragma_size(const char *line, size_t n) {
 /* As an operator it may stand on the joined line. */
 static void put_pragma(joiner *j, const char *text, size_t n) {
     if (!j->is_run && !j->is_placed) {
-        put(j, j->directive, j->n_directive);
-        put(j, "\n", 1);
+        put_place(j);
     }
     put(j, j->is_run ? " _Pragma(\"" : "_Pragma(\"", j->is_run ? 10 : 9);
     for (size_t i = 0; i < n; i++) {
@@ -135,6 +161,7 @@ static void put_directive(joiner *j, const char *line, size_t n) {
     if (n_directive > 0) {
         j->directive = line;
         j->n_directive = n_directive;
+        j->line = 0;
     }
     j->is_placed = n_directive > 0;
     j->is_spliced = n > 0 && line[n - 1] == '\\';
@@ -158,6 +185,7 @@ static void put_line(joiner *j, const char *line, size_t n, const char *end) {
         if (is_prelude || is_region || is_back) {
             j->is_ours = true;
             j->is_original = j->is_placed = j->is_spliced = false;
+            j->line = 0;
             j->directive = is_back ? j->directive : NULL;
         }
         if (is_prelude) {
@@ -170,6 +198,10 @@ static void put_line(joiner *j, const char *line, size_t n, const char *end) {
     } else if (has(line, n, "/* ctune:end ") || has(line, n, "/* ctune:prelude end */")) {
         put_users(j, line, n, has_newline);
         j->is_ours = j->is_original = false;
+    } else if (!j->is_spliced && j->directive != NULL && marked_line(line, n_bare) >= 0) {
+        end_run(j);
+        j->is_placed = false;
+        j->line = marked_line(line, n_bare);
     } else if (!j->is_spliced && j->directive != NULL && n_bare > 0 && line[n_bare - 1] != '\\' &&
                pragma_size(line, n_bare) > 0) {
         size_t begin = pragma_size(line, n_bare);
@@ -193,7 +225,7 @@ static bool room_for(const char *text, size_t n_text, size_t *room) {
         p += n + 1;
     }
     size_t extra;
-    return !__builtin_mul_overflow(n_lines, longest + 16, &extra) &&
+    return !__builtin_mul_overflow(n_lines, longest + 32, &extra) &&
            !__builtin_add_overflow(extra, n_text, &extra) && /* and every byte escaped */
            !__builtin_add_overflow(extra, n_text + 1, room);
 }

@@ -1,5 +1,6 @@
 /*
- * Line numbers of tuned code in a build: the pragma's line and no other.
+ * Line numbers of tuned code in a build: the line of the statement that it comes from, else the
+ * pragma's, and no other.
  *
  * A rewritten source that a person reads has its generated code on many lines, which count on from
  * the #line before them: in debug information, breakpoints and profiles they would pass for lines

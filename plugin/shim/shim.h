@@ -24,6 +24,7 @@ typedef struct ctune_shim_args {
     ctune_transform_mode mode;
     const char *lock;   /* NULL: beside the source */
     const char *report; /* file for JSON lines, NULL: none */
+    bool is_nearest;    /* target=nearest */
     bool shows_remarks; /* report=remarks: in the compiler's output */
     bool werror;
 } ctune_shim_args;

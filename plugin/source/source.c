@@ -4,11 +4,16 @@
 #include "plugin/source/source.h"
 
 #include "plugin/rewrite/rewrite.h"
+#include "search/deps/tree.h"
 #include "search/detect/detect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert((int)CTUNE_UNIT_MAX_STAGES == (int)CTUNE_MAX_STMTS &&
+                   (int)CTUNE_UNIT_MAX_AXES == (int)CTUNE_MAX_DIMS,
+               "what is extracted can be scheduled");
 
 static char *beside(const char *file, const char *name) {
     const char *slash = strrchr(file, '/');

@@ -45,6 +45,7 @@ static ctune_status apply(ctune_ctx *ctx, const ctune_options *options, const ch
         .directory = flags->directory,
         .lock_path = options->lock,
         .any_target = options->any_target,
+        .nearest_target = options->nearest,
         .undo = options->undo,
         .no_line = options->no_line || options->in_place ||
                    (options->output != NULL && is_same_file(options->output, file)),

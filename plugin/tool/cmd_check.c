@@ -138,8 +138,8 @@ static ctune_status check_entry(ctune_ctx *ctx, check_job *j, const ctune_region
 static ctune_status check_region(ctune_ctx *ctx, check_job *j, const ctune_region *region) {
     const ctune_lock_entry *entries[MAX_ENTRIES];
     ctune_entry_state state;
-    int n = ctune_entries_find(&j->lock, &j->source, region, j->options->any_target, entries,
-                               MAX_ENTRIES, &state);
+    int n = ctune_entries_find(&j->lock, &j->source, region, ctune_options_policy(j->options),
+                               entries, MAX_ENTRIES, &state);
     if (n == 0) {
         static const char *const verdicts[] = {
             [CTUNE_ENTRY_STALE] = "stale: the loop changed since it was tuned",

@@ -32,8 +32,8 @@ static const char *pick_schedule(ctune_ctx *ctx, const show_job *j) {
     if (j->region->schedule != NULL) {
         return j->region->schedule;
     }
-    if (ctune_entries_find(&j->lock, &j->source, j->region, j->options->any_target, entry, 1,
-                           &state) > 0) {
+    if (ctune_entries_find(&j->lock, &j->source, j->region, ctune_options_policy(j->options), entry,
+                           1, &state) > 0) {
         return entry[0]->schedule;
     }
     report_entry(ctx, j, state);

@@ -2,6 +2,7 @@
 #include "plugin/tool/model_job.h"
 
 #include "plugin/tool/records.h"
+#include "runtime/rng.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -91,6 +92,9 @@ ctune_status ctune_model_job_init(ctune_ctx *ctx, ctune_model_job *job,
     gbt->seed = (uint64_t)options->seed;
     gbt->n_trees = options->trees > 0 ? (int)options->trees : gbt->n_trees;
     gbt->max_depth = options->depth > 0 ? (int)options->depth : gbt->max_depth;
+    if (options->labels > 100 || (options->labels > 0 && options->for_target == NULL)) {
+        return ctune_fail(ctx, CTUNE_EUSAGE, "--labels: at most 100, of a --target");
+    }
     status = get_objective(ctx, options->objective, &job->config);
     return status == CTUNE_OK ? get_net(ctx, options, &job->config.net) : status;
 }
@@ -193,13 +197,50 @@ static bool show_epoch(void *user, int epoch, double loss, double score) {
     return ctune_signal_get() == 0;
 }
 
+/* Is the row among those that --labels leaves? */
+static bool has_label(const ctune_model_job *job, const ctune_dataset_task *task, size_t i) {
+    const ctune_options *o = job->options;
+    bool is_target = task->target != NULL && o->for_target != NULL &&
+                     strncmp(task->target, o->for_target, strlen(o->for_target)) == 0;
+    ctune_rng rng;
+    ctune_rng_init(&rng, (uint64_t)o->seed ^ (task->first + i));
+    return !is_target || o->labels == 0 || ctune_rng_below(&rng, 100) < (uint64_t)o->labels;
+}
+
+/* The data set with the same tasks, and the rows that have labels. */
+static ctune_status thin_out(ctune_ctx *ctx, const ctune_model_job *job, ctune_dataset *out) {
+    ctune_status status = CTUNE_OK;
+    ctune_dataset_init(out, job->data.n_features);
+    for (int t = 0; t < job->data.n_tasks && status == CTUNE_OK; t++) {
+        const ctune_dataset_task *task = &job->data.task[t];
+        status = ctune_dataset_add_task(ctx, out, task->name, task->kernel);
+        if (status == CTUNE_OK && task->target != NULL) {
+            status = ctune_dataset_set_target(ctx, out, task->target);
+        }
+        for (size_t i = 0; i < task->n_rows && status == CTUNE_OK; i++) {
+            size_t row = task->first + i;
+            if (has_label(job, task, i)) {
+                status = ctune_dataset_add_row(ctx, out,
+                                               job->data.features + row * (size_t)out->n_features,
+                                               job->data.time_ns[row]);
+            }
+        }
+    }
+    return status;
+}
+
 ctune_status ctune_model_job_train(ctune_ctx *ctx, const ctune_model_job *job,
                                    const char *state_path, ctune_model *out) {
     ctune_learn_watch watch = {show_epoch, (void *)(uintptr_t)job, state_path};
+    ctune_dataset thin = {0};
+    bool is_thin = job->options->labels > 0;
     *out = (ctune_model){0};
-    ctune_status status = ctune_kind_create(ctx, job->kind, &job->input, &job->config, out);
+    ctune_status status = is_thin ? thin_out(ctx, job, &thin) : CTUNE_OK;
     if (status == CTUNE_OK) {
-        status = out->learn(ctx, out->self, &job->data, job->select, &watch);
+        status = ctune_kind_create(ctx, job->kind, &job->input, &job->config, out);
+    }
+    if (status == CTUNE_OK) {
+        status = out->learn(ctx, out->self, is_thin ? &thin : &job->data, job->select, &watch);
         if (job->kind != CTUNE_KIND_GBT && !job->options->quiet && isatty(2)) {
             fputc('\n', stderr);
         }
@@ -208,6 +249,7 @@ ctune_status ctune_model_job_train(ctune_ctx *ctx, const ctune_model_job *job,
         out->destroy(out->self);
         *out = (ctune_model){0};
     }
+    ctune_dataset_clear(&thin);
     return status;
 }
 

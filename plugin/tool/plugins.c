@@ -99,7 +99,10 @@ ctune_status ctune_plugin_flags(ctune_ctx *ctx, ctune_arena *arena, const ctune_
                                 const char *words[CTUNE_MAX_PLUGIN_FLAGS]) {
     const struct {
         const char *name, *value;
-    } args[] = {{"lock", options->lock}, {"mode", options->mode}, {"report", options->report}};
+    } args[] = {{"lock", options->lock},
+                {"mode", options->mode},
+                {"report", options->report},
+                {"target", options->nearest ? "nearest" : NULL}};
     ctune_transform_mode mode;
     if (options->mode != NULL && !ctune_transform_mode_find(options->mode, &mode)) {
         return ctune_fail(ctx, CTUNE_EUSAGE, "no mode '%s'; there are lock, predict, off, record",

@@ -24,7 +24,7 @@ typedef enum ctune_plugin_kind {
  * itself, which costs a run of it. false: neither, or it does not run. */
 bool ctune_plugin_find(ctune_ctx *ctx, const char *compiler, ctune_plugin_kind *kind);
 
-enum { CTUNE_MAX_PLUGIN_FLAGS = 4 };
+enum { CTUNE_MAX_PLUGIN_FLAGS = 5 };
 
 /*
  * The flags that load the plugin, with --lock, --mode and --report of options as its arguments.

@@ -34,6 +34,12 @@ ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options, con
     return status;
 }
 
+ctune_entry_policy ctune_options_policy(const ctune_options *options) {
+    return options->any_target ? CTUNE_ENTRIES_ANY
+           : options->nearest  ? CTUNE_ENTRIES_NEAREST
+                               : CTUNE_ENTRIES_EXACT;
+}
+
 bool ctune_region_is_wanted(const ctune_options *options, const ctune_region *region) {
     return options->region == NULL || strcmp(options->region, region->name) == 0;
 }

@@ -59,14 +59,14 @@ typedef struct ctune_options {
     bool has_dashes; /* -- was given */
     double budget_s; /* 0 = not given */
     int64_t trials;  /* 0 = not given */
-    int64_t seed, batch, rounds, samples, trees, depth, folds, epochs, width, items;
+    int64_t seed, batch, rounds, samples, trees, depth, folds, epochs, width, items, labels;
     double time_limit_s, memory_bytes;
     const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
     const char *schedules, *plots, *model, *objective, *without, *ablate, *features, *profile;
     const char *mode, *report;
     const char *kind, *backbone, *for_target, *from, *on;
     bool no_position, no_region;
-    bool quiet, verbose, json, verify, in_place, any_target, undo, no_line, no_run, help;
+    bool quiet, verbose, json, verify, in_place, any_target, nearest, undo, no_line, no_run, help;
     bool calibrate, here, leave_one_out, predict, no_transfer, record, no_profile;
 } ctune_options;
 
@@ -131,6 +131,8 @@ CTUNE_MUST_USE ctune_status ctune_database_find(ctune_ctx *ctx, ctune_arena *are
 /* A source file (plugin/source/source.h) with everything that tuning needs. */
 CTUNE_MUST_USE ctune_status ctune_source_open(ctune_ctx *ctx, const ctune_options *options,
                                               const char *file, ctune_source *out);
+
+ctune_entry_policy ctune_options_policy(const ctune_options *options);
 
 /* "n=64,m=32" into the parameters of those names; the others keep theirs. text may be NULL. EUSAGE.
  */

@@ -11,28 +11,46 @@ static bool is_of(const ctune_lock_entry *e, const ctune_source *source,
     return strcmp(e->source, source->base) == 0 && strcmp(e->region, region->name) == 0;
 }
 
-/* The target whose entries count: the source's, or with any_target the first that has some. */
+/* A nest that must give the original's bits takes no entry that was compared with another machine's
+ * fused products. */
+static bool is_for_here(const ctune_source *source, const ctune_region *region, const char *key,
+                        int *nearness) {
+    int i_region = ctune_source_find(source, region);
+    bool is_strict = i_region >= 0 && source->unit->regions[i_region].pragma.strict;
+    *nearness = ctune_target_nearness(&source->target, key);
+    return *nearness >= 0 &&
+           !(is_strict && source->target.is_gcc && ctune_target_fuses(&source->target));
+}
+
+/* The target whose entries count; NULL: none. */
 static const char *pick_target(const ctune_lock *lock, const ctune_source *source,
-                               const ctune_region *region, bool any_target,
+                               const ctune_region *region, ctune_entry_policy policy,
                                ctune_entry_state *state) {
-    const char *other = NULL;
+    const char *other = NULL, *nearest = NULL;
+    int best = -1, nearness;
     for (int i = 0; i < lock->n; i++) {
         const ctune_lock_entry *e = &lock->entry[i];
-        if (is_of(e, source, region)) {
-            if (strcmp(e->target, source->key) == 0) {
-                return source->key;
-            }
-            other = other != NULL ? other : e->target;
+        if (!is_of(e, source, region)) {
+            continue;
+        }
+        if (strcmp(e->target, source->key) == 0) {
+            return source->key;
+        }
+        other = other != NULL ? other : e->target;
+        if (policy == CTUNE_ENTRIES_NEAREST && is_for_here(source, region, e->target, &nearness) &&
+            nearness > best) {
+            best = nearness;
+            nearest = e->target;
         }
     }
     *state = other != NULL ? CTUNE_ENTRY_OTHER : CTUNE_ENTRY_NONE;
-    return any_target ? other : NULL;
+    return policy == CTUNE_ENTRIES_ANY ? other : nearest;
 }
 
 int ctune_entries_find(const ctune_lock *lock, const ctune_source *source,
-                       const ctune_region *region, bool any_target, const ctune_lock_entry **out,
-                       int max, ctune_entry_state *state) {
-    const char *target = pick_target(lock, source, region, any_target, state);
+                       const ctune_region *region, ctune_entry_policy policy,
+                       const ctune_lock_entry **out, int max, ctune_entry_state *state) {
+    const char *target = pick_target(lock, source, region, policy, state);
     uint64_t workload = ctune_workload_key(region, NULL);
     int n = 0;
     for (int i = 0; target != NULL && i < lock->n && n < max; i++) {

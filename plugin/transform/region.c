@@ -32,6 +32,15 @@ static void say_done(ctune_ctx *ctx, const ctune_transform *t, const ctune_regio
     }
 }
 
+/* Code of another target's entry was put in. */
+static void say_foreign(ctune_ctx *ctx, const ctune_transform *t, const ctune_region *region,
+                        const char *text) {
+    if (t->options->is_build && !t->is_done_muted) {
+        say(ctx, t, region, CTUNE_REMARK, "applied", text,
+            "`ctune check --nearest` verifies and times it here");
+    }
+}
+
 static void refuse(ctune_ctx *ctx, ctune_transform *t, ctune_transform_region *out,
                    const ctune_region *region, ctune_status status) {
     out->fate = CTUNE_FATE_REFUSED;
@@ -105,6 +114,12 @@ static ctune_status use_entries(ctune_ctx *ctx, ctune_transform *t, int i_region
     double speedup = best_speedup(entries, n);
     if (out->body == NULL) {
         say_done(ctx, t, region, "original-best", "the original loop is the fastest", 0);
+    } else if (speedup > 0 && strcmp(entries[0]->target, t->source.key) != 0) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "%s: tuned code applied, %.2fx when it was tuned for another target (%s)",
+                 region->name, speedup, entries[0]->target);
+        say_foreign(ctx, t, region, text);
     } else if (speedup > 0) {
         say_done(ctx, t, region, "applied", "tuned code applied, %.2fx when it was tuned", speedup);
     } else {
@@ -183,14 +198,17 @@ static ctune_status use_lock(ctune_ctx *ctx, ctune_transform *t, int i_region,
     const ctune_lock_entry *entries[CTUNE_MAX_VARIANTS];
     ctune_lock_entry fixed = {.schedule = (char *)region->schedule, .sizes = ""};
     ctune_entry_state state = CTUNE_ENTRY_NONE;
+    ctune_entry_policy policy = t->options->any_target       ? CTUNE_ENTRIES_ANY
+                                : t->options->nearest_target ? CTUNE_ENTRIES_NEAREST
+                                                             : CTUNE_ENTRIES_EXACT;
     if (region->schedule != NULL) {
         entries[0] = &fixed; /* a schedule("...") clause needs no lock */
         return use_entries(ctx, t, i_region, entries, 1, out);
     }
     int n = 0;
     if (t->source.key[0] != '\0') { /* else there is nothing to look for */
-        n = ctune_entries_find(&t->lock, &t->source, region, t->options->any_target, entries,
-                               CTUNE_MAX_VARIANTS, &state);
+        n = ctune_entries_find(&t->lock, &t->source, region, policy, entries, CTUNE_MAX_VARIANTS,
+                               &state);
     }
     if (n > 0 && breaks_strict(t, i_region, entries, n)) {
         ctune_fail(ctx, CTUNE_EREFUSED,
@@ -250,15 +268,16 @@ static ctune_status record(ctune_ctx *ctx, ctune_transform *t, int i_region,
 static void report_obstacle(ctune_ctx *ctx, ctune_transform *t, const ctune_region *region,
                             ctune_transform_region *out) {
     static const struct {
+        ctune_severity severity;
         const char *code, *words, *hint;
     } rows[] = {
-#define X(id, code, words, hint) {code, words, hint},
+#define X(id, severity, code, words, hint) {severity, code, words, hint},
         CTUNE_OBSTACLE_TABLE(X)
 #undef X
     };
     out->fate = CTUNE_FATE_REFUSED;
     t->worst = t->worst > CTUNE_EREFUSED ? t->worst : CTUNE_EREFUSED;
-    say(ctx, t, region, CTUNE_WARNING, rows[t->obstacle].code, rows[t->obstacle].words,
+    say(ctx, t, region, rows[t->obstacle].severity, rows[t->obstacle].code, rows[t->obstacle].words,
         rows[t->obstacle].hint);
 }
 

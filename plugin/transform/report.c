@@ -17,11 +17,20 @@
 
 static const char *fate_word(ctune_fate fate) {
     static const char *const words[] = {
-#define X(id, word) word,
+#define X(id, word, text) word,
         CTUNE_FATE_TABLE(X)
 #undef X
     };
     return words[fate];
+}
+
+static const char *fate_text(ctune_fate fate) {
+    static const char *const texts[] = {
+#define X(id, word, text) text,
+        CTUNE_FATE_TABLE(X)
+#undef X
+    };
+    return texts[fate];
 }
 
 /* Owner: caller. NULL when memory is out. */
@@ -30,15 +39,11 @@ static char *print_region(const ctune_transform *t, int i_region) {
     const ctune_unit_region *r = &unit->regions[i_region];
     const ctune_transform_region *done = &t->regions[i_region];
     int end = i_region + 1 < unit->n_regions ? r[1].pragma.line : INT_MAX;
-    const ctune_kept_diag *why = done->fate == CTUNE_FATE_REFUSED || done->fate == CTUNE_FATE_STALE
-                                     ? ctune_build_sink_find(&t->sink, r->pragma.line, end)
-                                     : NULL;
+    const ctune_kept_diag *why = ctune_build_sink_find(&t->sink, r->pragma.line, end);
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "file", t->source.file);
     cJSON_AddNumberToObject(row, "line", r->pragma.line);
-    if (r->region != NULL) {
-        cJSON_AddStringToObject(row, "region", r->region->name);
-    }
+    cJSON_AddStringToObject(row, "region", r->name != NULL ? r->name : "");
     cJSON_AddStringToObject(row, "status", fate_word(done->fate));
     if (done->is_predicted) {
         cJSON_AddTrueToObject(row, "predicted");
@@ -49,10 +54,8 @@ static char *print_region(const ctune_transform *t, int i_region) {
     if (t->source.key[0] != '\0') {
         cJSON_AddStringToObject(row, "target", t->source.key);
     }
-    if (why != NULL) {
-        cJSON_AddStringToObject(row, "code", why->code);
-        cJSON_AddStringToObject(row, "text", why->text);
-    }
+    cJSON_AddStringToObject(row, "code", why != NULL ? why->code : fate_word(done->fate));
+    cJSON_AddStringToObject(row, "text", why != NULL ? why->text : fate_text(done->fate));
     char *line = cJSON_PrintUnformatted(row);
     cJSON_Delete(row);
     return line;

@@ -35,6 +35,7 @@ static ctune_status open_source(ctune_ctx *ctx, ctune_transform *t) {
     ctune_source *s = &t->source;
     ctune_status status = ctune_source_set_paths(ctx, o->file, o->lock_path, NULL, s);
     if (status == CTUNE_OK) {
+        s->emit.lines = o->is_build; /* plugin/shim/lines.h makes #line of them */
         s->flags.compiler = o->command;
         status = ctune_flags_sort(ctx, o->n_words, o->words, o->directory, o->is_clang, &s->flags);
     }
@@ -66,14 +67,30 @@ static bool needs_target(const ctune_transform *t) {
             ctune_entries_has(&t->lock, &t->source));
 }
 
+/* gcov counts lines and arcs of the source: those of tuned code would be noise. The last word
+ * counts. */
+static bool has_coverage(const ctune_transform_options *o) {
+    bool has = false;
+    for (int i = 0; i < o->n_words && o->is_build; i++) {
+        const char *word = o->words[i];
+        bool is_on = strcmp(word, "--coverage") == 0 || strcmp(word, "-coverage") == 0 ||
+                     strcmp(word, "-fprofile-arcs") == 0 || strcmp(word, "-ftest-coverage") == 0;
+        bool is_off =
+            strcmp(word, "-fno-profile-arcs") == 0 || strcmp(word, "-fno-test-coverage") == 0;
+        has = is_on || (has && !is_off);
+    }
+    return has;
+}
+
 static ctune_status choose_all(ctune_ctx *ctx, ctune_transform *t) {
     int n = t->source.unit->n_regions;
     t->regions = CTUNE_NEW_ARRAY(t->arena, ctune_transform_region, n + 1);
     if (t->regions == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
-    t->obstacle =
-        t->source.unit->includes_itself ? CTUNE_OBSTACLE_SELF_INCLUDE : CTUNE_OBSTACLE_NONE;
+    t->obstacle = t->source.unit->includes_itself ? CTUNE_OBSTACLE_SELF_INCLUDE
+                  : has_coverage(t->options)      ? CTUNE_OBSTACLE_COVERAGE
+                                                  : CTUNE_OBSTACLE_NONE;
     ctune_status status = CTUNE_OK;
     for (int i = 0; i < n && status == CTUNE_OK; i++) {
         status = ctune_transform_choose(ctx, t, i);

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Increased with every change of the structs below: plugin and library must agree. */
-#define CTUNE_TRANSFORM_ABI 2
+#define CTUNE_TRANSFORM_ABI 3
 
 /* id, name, help: `ctune help mode`, the plugins' mode= argument. */
 #define CTUNE_TRANSFORM_MODE_TABLE(X)                                                              \
@@ -90,8 +90,9 @@ typedef struct ctune_transform_options {
     ctune_transform_mode mode;
     const char *lock_path;   /* NULL: ctune.lock beside `file` (standard input: in the folder) */
     const char *report_path; /* JSON lines, one a region, appended; NULL: none */
-    bool is_build; /* called by a compiler: refusals and malformed pragmas are warnings, parse
-                      errors one warning (the compiler has its own words for them) */
+    bool is_build;       /* called by a compiler: refusals and malformed pragmas are warnings, parse
+                            errors one warning (the compiler has its own words for them) */
+    bool nearest_target; /* without an entry for this target: that of the nearest one (entries.h) */
     /* What became of this text in earlier calls: these regions stay as they are, each with a
      * warning; several that fail for one reason have one warning. */
     int n_failures;

@@ -10,31 +10,34 @@
 #include "plugin/transform/variants.h"
 #include "search/lock/lock.h"
 
-/* id, word in reports. What became of a region. */
+/* id, word in reports, what it means. What became of a region. */
 #define CTUNE_FATE_TABLE(X)                                                                        \
-    X(UNTUNED, "untuned")                                                                          \
-    X(APPLIED, "applied")                                                                          \
-    X(ORIGINAL, "original")                                                                        \
-    X(STALE, "stale")                                                                              \
-    X(REFUSED, "refused")                                                                          \
-    X(OFF, "off")                                                                                  \
-    X(RECORDED, "recorded")
+    X(UNTUNED, "untuned", "no entry in the lock is for this target")                               \
+    X(APPLIED, "applied", "tuned code was put in")                                                 \
+    X(ORIGINAL, "original", "nothing faster is known; the original stays")                         \
+    X(STALE, "stale", "the loop changed since it was tuned")                                       \
+    X(REFUSED, "refused", "the loop is not tuned")                                                 \
+    X(OFF, "off", "the pragma says so")                                                            \
+    X(RECORDED, "recorded", "the loop records its sizes")
 
 typedef enum ctune_fate {
-#define X(id, word) CTUNE_FATE_##id,
+#define X(id, word, text) CTUNE_FATE_##id,
     CTUNE_FATE_TABLE(X)
 #undef X
 } ctune_fate;
 
-/* id, code, words, what would help. Why no region of the file can be put in. */
+/* id, severity, code, words, what would help. Why no region of the file can be put in. */
 #define CTUNE_OBSTACLE_TABLE(X)                                                                    \
-    X(NONE, NULL, NULL, NULL)                                                                      \
-    X(SELF_INCLUDE, "self-include",                                                                \
+    X(NONE, CTUNE_NOTE, NULL, NULL, NULL)                                                          \
+    X(COVERAGE, CTUNE_REMARK, "coverage",                                                          \
+      "not tuned: --coverage counts how often the lines of the file as it is are run",             \
+      "nothing is to be done; builds without it are tuned")                                        \
+    X(SELF_INCLUDE, CTUNE_WARNING, "self-include",                                                 \
       "not tuned: the file includes itself, so that its loops may be compiled several times",      \
       "move the loop into a file of its own")
 
 typedef enum ctune_obstacle {
-#define X(id, code, words, hint) CTUNE_OBSTACLE_##id,
+#define X(id, severity, code, words, hint) CTUNE_OBSTACLE_##id,
     CTUNE_OBSTACLE_TABLE(X)
 #undef X
 } ctune_obstacle;

@@ -50,6 +50,8 @@ static bool is_reorderable(const ctune_region *region, const ctune_stage *stage)
     switch (stage->update) {
     case CTUNE_UPDATE_MIN:
     case CTUNE_UPDATE_MAX:
+    case CTUNE_UPDATE_BELOW:
+    case CTUNE_UPDATE_ABOVE:
         return stage->calc == type || has_values_of(stage->rhs, type, stage->calc);
     case CTUNE_UPDATE_ADD:
     case CTUNE_UPDATE_SUB:

@@ -224,6 +224,11 @@ static void simplify(const ctune_deps *deps, const ctune_tree *tree, int s) {
     if (cons == NULL) {
         return;
     }
+    for (int c = 0; c < n; c++) {
+        if (ctune_aff_has_load(deps->region, stmt->cons[c])) {
+            return; /* bounds are read inside all of these: none is for others to imply */
+        }
+    }
     memcpy(cons, stmt->cons, (size_t)n * sizeof(const ctune_aff *));
     for (int c = n - 1; c >= 0; c--) {
         const ctune_aff *con = cons[c];

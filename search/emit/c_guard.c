@@ -65,6 +65,19 @@ static const ctune_aff *extreme(ctune_emitter *e, const ctune_stage *stage, cons
     return sum;
 }
 
+/* Widens [lo, hi] by the leading index of an access of the stage. */
+static bool join_range(ctune_emitter *e, const ctune_stage *stage, const ctune_access *a,
+                       const ctune_aff **lo, const ctune_aff **hi) {
+    const ctune_aff *x = extreme(e, stage, a->idx[0], false);
+    const ctune_aff *y = extreme(e, stage, a->idx[0], true);
+    if (x == NULL || y == NULL) {
+        return false;
+    }
+    *lo = *lo == NULL ? x : ctune_loops_min(e->loops, *lo, x);
+    *hi = *hi == NULL ? y : ctune_loops_max(e->loops, *hi, y);
+    return true;
+}
+
 /* [lo, hi] of the leading index over all accesses of the tensor. */
 static bool leading_range(ctune_emitter *e, int tensor, const ctune_aff **lo,
                           const ctune_aff **hi) {
@@ -76,13 +89,16 @@ static bool leading_range(ctune_emitter *e, int tensor, const ctune_aff **lo,
             if (a->tensor != tensor) {
                 continue;
             }
-            const ctune_aff *x = extreme(e, stage, a->idx[0], false);
-            const ctune_aff *y = extreme(e, stage, a->idx[0], true);
-            if (x == NULL || y == NULL) {
+            if (!join_range(e, stage, a, lo, hi)) {
                 return false;
             }
-            *lo = *lo == NULL ? x : ctune_loops_min(e->loops, *lo, x);
-            *hi = *hi == NULL ? y : ctune_loops_max(e->loops, *hi, y);
+        }
+        for (int i = 0; i < e->region->n_divs; i++) {
+            const ctune_access *load = e->region->divs[i].load;
+            if (load != NULL && load->tensor == tensor &&
+                ctune_stage_is_inside(e->region, stage, i) && !join_range(e, stage, load, lo, hi)) {
+                return false;
+            }
         }
     }
     return *lo != NULL && *hi != NULL;

@@ -274,7 +274,19 @@ static bool is_dead(const ctune_emitter *e, const ctune_lnode *node) {
                                         : false;
 }
 
+/* What is for no statement in particular (a bound, a copy) goes with what stands before it; loops
+ * and conditions are the nest's. */
+static void print_line(ctune_emitter *e, const ctune_lnode *node) {
+    bool is_control = node->kind == CTUNE_L_FOR || node->kind == CTUNE_L_IF;
+    int line = is_control ? 0 : node->line > 0 ? node->line : e->line;
+    if (e->options->lines && line != e->line) {
+        e->line = line;
+        ctune_text_line(e->out, CTUNE_EMIT_LINE, line);
+    }
+}
+
 static void print_node(ctune_emitter *e, const ctune_lnode *node) {
+    print_line(e, node);
     if (node->comment != NULL && e->options->comments) {
         ctune_text_line(e->out, "/* %s */", node->comment);
     }

@@ -15,9 +15,13 @@
 
 #include "search/lower/lower.h"
 
+#define CTUNE_EMIT_LINE "/* ctune:line %d */"
+
 typedef struct ctune_emit_options {
     const ctune_target *target; /* products that are added are fused where it fuses them */
     bool comments;              /* schedule and stage comments */
+    bool lines;                 /* a line with CTUNE_EMIT_LINE and the statement's line, 0 = none,
+                                   before code of another statement */
     bool round_products;        /* round each product before it is added, as `round_products` in a
                                    schedule does */
     bool is_source;             /* prelude of a rewritten source: without ctune_args, which only

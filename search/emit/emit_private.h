@@ -34,6 +34,7 @@ typedef struct ctune_emitter {
     const ctune_region *region;
     const ctune_emit_options *options;
     bool is_standalone;
+    int line;        /* the statement's, of what was printed last (options->lines) */
     int n_streams;   /* stores past the caches that were printed */
     ctune_text *out; /* where text goes now */
 

@@ -157,6 +157,20 @@ int est_pack_node(const est_path *path, int read);
  * left out. */
 double est_compute_cycles(const est_state *state, const est_path *path, est_kernel *kernel);
 
+/* estimate_recurrence.c */
+/* Cycles from a read of what the region writes to the value of e; -1 = there is no such read. */
+double est_chain_latency(const ctune_region *region, const ctune_expr *e, double latency);
+/* Dims of a path in the order of their innermost loops, and those loops. */
+typedef struct est_order {
+    int n;
+    int8_t pos[CTUNE_MAX_DEPTH], loop[CTUNE_MAX_DEPTH];
+} est_order;
+void est_order_find(const est_path *path, est_order *out);
+/* Instances that lie between the ends of a dependence, at least; 0 = it is within one iteration. */
+double est_distance(const est_path *path, const est_order *order, const ctune_depvec *vec);
+/* Cycles that the statement's instances wait for each other's values, in all. */
+double est_recurrence_cycles(const est_state *state, const est_path *path);
+
 /* estimate_memory.c: adds the statement's references to the state, and the copies of its packs;
  * returns the cycles that the copying itself takes. */
 double est_memory_add(est_state *state, const est_path *path);

@@ -57,7 +57,10 @@ void est_analyse(est_analysis *a, const ctune_nest *nest, const ctune_target *ta
         if (path->n_refs == 0) {
             continue;
         }
-        a->core_cycles += est_compute_cycles(s, path, &a->kernel[a->n_paths]);
+        est_kernel *kernel = &a->kernel[a->n_paths];
+        (void)est_compute_cycles(s, path, kernel);
+        kernel->total_cycles = est_max(kernel->total_cycles, est_recurrence_cycles(s, path));
+        a->core_cycles += kernel->total_cycles;
         a->copy_cycles[a->n_paths] = est_memory_add(s, path);
         a->core_cycles += a->copy_cycles[a->n_paths];
         a->n_paths++;

@@ -107,15 +107,16 @@ static est_group *group_new(est_state *s, const est_path *path, int tensor, bool
 static void group_fill(const est_state *s, est_group *g, const est_ref *ref) {
     const est_path *path = g->path;
     double range[CTUNE_MAX_RANK];
+    bool leans = path->nest->n_sums > 0; /* then a loop changes what other dims cover, too */
     for (int k = 0; k <= g->path->n; k++) {
         int pos = k > 0 ? path->pos[k - 1] : -1;
-        if (k > 0 && !(ref->mask >> pos & 1)) {
+        if (k > 0 && !leans && !(ref->mask >> pos & 1)) {
             g->bytes[k] = g->bytes[k - 1];
             g->conflicting[k] = g->conflicting[k - 1];
             continue;
         }
         for (int d = 0; d < ref->rank; d++) {
-            if (k == 0 || ref->coef[d][pos] != 0) {
+            if (k == 0 || leans || ref->coef[d][pos] != 0) {
                 range[d] = est_index_range(s, path, ref, d, k);
             }
         }

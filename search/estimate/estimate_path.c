@@ -2,6 +2,7 @@
 #include "search/estimate/analysis.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int position_of(const ctune_stmt *stmt, int dim) {
@@ -13,17 +14,21 @@ static int position_of(const ctune_stmt *stmt, int dim) {
     return -1;
 }
 
-/* Position of the dim that a loop counts for in the statement: a level's own, a sum's longest that
- * the statement has. -1: it is no loop of the statement (around its place, a wave). */
-static int loop_position(const ctune_nest *nest, const ctune_stmt *stmt, int node) {
+/* Position of the dim that a loop counts for in the statement: a level's own; of a sum the one that
+ * has the widest range left (range NULL: any). -1: it is no loop of the statement (around its
+ * place, a wave). */
+static int loop_position(const ctune_nest *nest, const ctune_stmt *stmt, int node,
+                         const double *range) {
     const ctune_nnode *loop = &nest->node[node];
-    const ctune_dim *dims = nest->form->tree->dims;
     int best = loop->sum < 0 ? position_of(stmt, loop->dim) : -1;
+    double widest = 0;
     for (int t = 0; loop->sum >= 0 && t < nest->sum[loop->sum].n; t++) {
         const ctune_sum_term *term = &nest->sum[loop->sum].term[t];
         int pos = term->kind == CTUNE_SUM_DIM ? position_of(stmt, term->of) : -1;
-        if (pos >= 0 && (best < 0 || dims[term->of].extent > dims[stmt->dims[best]].extent)) {
+        double width = pos >= 0 && range != NULL ? range[pos] * abs(term->coef) : 0;
+        if (pos >= 0 && (best < 0 || width > widest)) {
             best = pos;
+            widest = width;
         }
     }
     return best;
@@ -57,6 +62,26 @@ static void find_axes(est_path *path) {
     }
 }
 
+/* A tile of a sum holds `step` values of its dim for each value of the other dims in it, and leans
+ * against these: over all of them it reaches further. own: what the levels of each dim leave. */
+static void lean(const est_path *path, int level, const double *own, double *cover) {
+    memcpy(cover, own, (size_t)path->stmt->n_dims * sizeof *cover);
+    for (int k = 0; k < level; k++) {
+        const ctune_nnode *loop = &path->nest->node[path->node[k]];
+        const ctune_sum *sum = loop->sum < 0 ? NULL : &path->nest->sum[loop->sum];
+        double reach = (double)loop->step;
+        for (int t = 0; sum != NULL && t < sum->n; t++) {
+            int pos =
+                sum->term[t].kind == CTUNE_SUM_DIM ? position_of(path->stmt, sum->term[t].of) : -1;
+            reach +=
+                pos >= 0 && pos != path->pos[k] ? abs(sum->term[t].coef) * (cover[pos] - 1) : 0;
+        }
+        if (sum != NULL) {
+            cover[path->pos[k]] = est_min(cover[path->pos[k]], reach);
+        }
+    }
+}
+
 bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctune_target *target) {
     const ctune_nnode *node = &nest->node[i_node];
     path->nest = nest;
@@ -67,33 +92,36 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctu
     path->forks = 0;
     int n = 0;
     for (int up = node->parent; up > 0; up = nest->node[up].parent) {
-        n += loop_position(nest, path->stmt, up) >= 0;
+        n += loop_position(nest, path->stmt, up, NULL) >= 0;
     }
     if (n > EST_MAX_PATH) {
         return false;
     }
     path->n = n;
     for (int up = node->parent; up > 0; up = nest->node[up].parent) {
-        if (loop_position(nest, path->stmt, up) >= 0) {
+        if (loop_position(nest, path->stmt, up, NULL) >= 0) {
             path->node[--n] = (int16_t)up;
         }
     }
     double range[CTUNE_MAX_DEPTH]; /* mean iterations of a dim in the loops so far */
+    double own[CTUNE_MAX_DEPTH];
     for (int p = 0; p < path->stmt->n_dims; p++) {
         range[p] = nest->form->tree->dims[path->stmt->dims[p]].extent;
-        path->cover[0][p] = est_max(range[p], 1);
+        path->cover[0][p] = own[p] = est_max(range[p], 1);
     }
     find_axes(path);
     path->entries[0] = 1;
     for (int k = 0; k < path->n; k++) {
         const ctune_nnode *loop = &nest->node[path->node[k]];
-        int pos = loop_position(nest, path->stmt, path->node[k]);
+        int pos = loop_position(nest, path->stmt, path->node[k], range);
         path->pos[k] = (int8_t)pos;
         path->extent[k] = trips_of(nest, loop, range[pos]);
         range[pos] /= path->extent[k];
         path->entries[k + 1] = path->entries[k] * path->extent[k];
-        memcpy(path->cover[k + 1], path->cover[k], sizeof path->cover[k]);
-        path->cover[k + 1][pos] = est_min(path->cover[k][pos], (double)loop->step);
+        if (loop->sum < 0) {
+            own[pos] = est_min(own[pos], (double)loop->step);
+        }
+        lean(path, k + 1, own, path->cover[k + 1]);
         if (loop->ann == CTUNE_ANN_PARALLEL) {
             add_parallel(path, k, target);
         }

@@ -208,6 +208,7 @@ typedef enum ctune_lnode_kind {
     X(SERIAL, "serial")                                                                            \
     X(UNROLL, "unroll") /* ask the compiler to unroll `factor` times; 1: not at all */             \
     X(SIMD, "simd")     /* iterations are independent: ask the compiler for vectors */             \
+    X(SUM, "sum")       /* as SIMD, but for sums whose order may change: `factor` in lanes */      \
     X(PARALLEL,                                                                                    \
       "parallel")   /* iterations are independent: threads; with its `collapse` - 1 only kids */   \
     X(FULL, "full") /* constant bounds: the unroll pass repeats the body */                        \
@@ -226,11 +227,13 @@ typedef struct ctune_lnode {
     struct ctune_lnode *first, *last; /* kids of SEQ, FOR, IF */
     struct ctune_lnode *other;        /* IF: a SEQ, or NULL */
     const char *comment;              /* printed before the node; NULL = none */
-    int var;                          /* FOR, LET, DEF, SET */
-    const ctune_aff *lo, *hi;         /* FOR: [lo, hi); LET: value in lo */
-    int64_t step;                     /* FOR: >= 1 */
-    ctune_lann ann;                   /* FOR */
-    int64_t factor;                   /* FOR: UNROLL */
+    int line; /* of the source's statement that it is a part of, 0 = of none; says nothing about
+                 the program, is not printed */
+    int var;  /* FOR, LET, DEF, SET */
+    const ctune_aff *lo, *hi;      /* FOR: [lo, hi); LET: value in lo */
+    int64_t step;                  /* FOR: >= 1 */
+    ctune_lann ann;                /* FOR */
+    int64_t factor;                /* FOR: UNROLL, SUM */
     int collapse;                  /* FOR: PARALLEL: >= 1 loops, perfectly nested and rectangular */
     bool is_dynamic;               /* FOR: PARALLEL: iterations differ in length */
     int n_conds;                   /* IF */
@@ -261,6 +264,7 @@ typedef struct ctune_loops {
     int n_values, cap_values; /* hash table of values: open addressing, cap_values slots */
     const ctune_value **value;
     ctune_lnode *root;
+    int line; /* nodes made from now on are parts of the statement there; 0 = of none */
 } ctune_loops;
 
 /* ---- loops.c: the program, variables, indices

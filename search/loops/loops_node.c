@@ -8,6 +8,7 @@ ctune_lnode *ctune_lnode_new(ctune_loops *l, ctune_lnode_kind kind) {
         n->var = n->buffer = -1;
         n->step = 1;
         n->collapse = 1;
+        n->line = l->line;
     }
     return n;
 }

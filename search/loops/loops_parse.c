@@ -199,7 +199,7 @@ static void parse_annotation(loops_parser *p, ctune_lnode *n) {
             n->ann = (ctune_lann)a;
         }
     }
-    if (n->ann == CTUNE_LANN_UNROLL) {
+    if (n->ann == CTUNE_LANN_UNROLL || n->ann == CTUNE_LANN_SUM) {
         n->factor = te_expect_int(&p->te);
     }
     if (n->ann == CTUNE_LANN_PARALLEL) {

@@ -481,7 +481,7 @@ static void print_for(printer *p, const ctune_lnode *node) {
         ctune_text_printf(p->out, " %s",
                           (unsigned)node->ann < CTUNE_N_LANNS ? ann_names[node->ann] : "?");
     }
-    if (node->ann == CTUNE_LANN_UNROLL) {
+    if (node->ann == CTUNE_LANN_UNROLL || node->ann == CTUNE_LANN_SUM) {
         ctune_text_printf(p->out, " %lld", (long long)node->factor);
     }
     if (node->ann == CTUNE_LANN_PARALLEL && node->collapse != 1) {

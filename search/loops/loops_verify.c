@@ -227,8 +227,8 @@ static ctune_status verify_for(loops_verifier *v, const ctune_lnode *node) {
     const char *name = var_name(v, node->var);
     CHECK(node->step >= 1, "loop %s has a step below 1", name);
     CHECK((unsigned)node->ann < CTUNE_N_LANNS, "loop %s has a broken annotation", name);
-    CHECK(node->ann != CTUNE_LANN_UNROLL || node->factor >= 1, "loop %s is unrolled %lld times",
-          name, (long long)node->factor);
+    CHECK((node->ann != CTUNE_LANN_UNROLL && node->ann != CTUNE_LANN_SUM) || node->factor >= 1,
+          "loop %s is unrolled %lld times", name, (long long)node->factor);
     CHECK((node->ann != CTUNE_LANN_FULL && node->ann != CTUNE_LANN_VECTOR) ||
               has_constant_bounds(node),
           "loop %s is to be repeated or vectorised and its bounds are not constant", name);

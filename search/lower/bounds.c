@@ -341,9 +341,11 @@ static const ctune_aff *row_to_aff(fm_system *s, const row *r, int skip, int64_t
 static void collect(fm_system *s, int pos, ctune_bounds *out) {
     out->lower = CTUNE_NEW_ARRAY(s->arena, ctune_bound_row, s->n_rows + 1);
     out->upper = CTUNE_NEW_ARRAY(s->arena, ctune_bound_row, s->n_rows + 1);
-    out->n_lower = out->n_upper = out->n_param_rows = 0;
+    out->n_lower = out->n_upper = out->n_param_rows = out->n_open_rows = 0;
     out->param_rows = CTUNE_NEW_ARRAY(s->arena, const ctune_aff *, s->n_rows + 1);
-    if (out->lower == NULL || out->upper == NULL || out->param_rows == NULL) {
+    out->open_rows = CTUNE_NEW_ARRAY(s->arena, const ctune_aff *, s->n_rows + 1);
+    if (out->lower == NULL || out->upper == NULL || out->param_rows == NULL ||
+        out->open_rows == NULL) {
         s->failed = true;
         return;
     }
@@ -357,6 +359,8 @@ static void collect(fm_system *s, int pos, ctune_bounds *out) {
             }
             if (params_only) {
                 out->param_rows[out->n_param_rows++] = row_to_aff(s, r, -1, 1);
+            } else {
+                out->open_rows[out->n_open_rows++] = row_to_aff(s, r, -1, 1);
             }
             continue;
         }

@@ -51,6 +51,8 @@ typedef struct ctune_bounds {
     ctune_bound_row *lower, *upper; /* max of lowers, min of uppers */
     int n_param_rows; /* facts over parameters alone without which the domain is empty, each >= 0 */
     const ctune_aff **param_rows;
+    int n_open_rows; /* the same over variables of open loops, too */
+    const ctune_aff **open_rows;
     bool is_inexact; /* some value in range may have no integer point inside */
 } ctune_bounds;
 

@@ -60,9 +60,11 @@ static void transfer(lowerer *w, const lower_block *b, const lower_env *env, int
     const ctune_value *from =
         is_load ? in_memory ? ctune_value_load(w->loops, &there, 1) : ctune_value_var(w->loops, var)
                 : ctune_value_load(w->loops, &here, 1);
+    w->loops->line = stage->line;
     ctune_lnode_append(body, is_load     ? ctune_lnode_store(w->loops, &here, from)
                              : in_memory ? ctune_lnode_store(w->loops, &there, from)
                                          : ctune_lnode_set(w->loops, var, from));
+    w->loops->line = 0;
 }
 
 void lower_core(lowerer *w, const lower_block *b, const lower_inner *inner, int scratch,
@@ -96,7 +98,9 @@ void lower_core(lowerer *w, const lower_block *b, const lower_inner *inner, int 
     ctune_place here = tile_place(w, b, acc, point);
     lower_env there;
     env_at(w, b, &env, point, &there);
+    l->line = stage->line;
     ctune_lnode_append(
         body, ctune_lnode_store(l, &here, lower_update(w, &there, ctune_value_load(l, &here, 1))));
+    l->line = 0;
     transfer(w, b, &env, acc, scratch, false, block);
 }

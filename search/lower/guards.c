@@ -151,3 +151,55 @@ ctune_lnode *lower_peek_guard(lowerer *w, int stmt, ctune_lnode *into) {
     memcpy(w->pending_tile[stmt], tiles, CTUNE_NEST_NODES * sizeof *tiles);
     return guard;
 }
+
+static bool has_con(const ctune_stmt *s, const ctune_aff *con) {
+    for (int i = 0; i < s->n_cons; i++) {
+        if (ctune_aff_is_equal(s->cons[i], con)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does some statement still wait for a condition on the open loops? */
+static bool is_waiting(lowerer *w, const int *stmts, int n) {
+    for (int k = 0; k < n; k++) {
+        lower_env env;
+        lower_env_get(w, stmts[k], &env);
+        const ctune_stmt *s = &w->tree->stmts[stmts[k]];
+        for (int i = 0; i < s->n_cons; i++) {
+            if (w->pending[stmts[k]][i] && is_decidable(w, stmts[k], &env, s->cons[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+ctune_lnode *lower_shared_guard(lowerer *w, int node, ctune_lnode *into) {
+    int stmts[CTUNE_MAX_STMTS];
+    int n = lower_stmts_under(w, node, stmts), n_conds = 0;
+    if (n < 2 || !is_waiting(w, stmts, n)) {
+        return into;
+    }
+    const ctune_stmt *s = &w->tree->stmts[stmts[0]];
+    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, s->n_cons + 1);
+    lower_env env;
+    lower_env_get(w, stmts[0], &env);
+    for (int i = 0; conds != NULL && i < s->n_cons; i++) {
+        bool is_common = s->cons[i]->n_terms > 0 && is_decidable(w, stmts[0], &env, s->cons[i]) &&
+                         ctune_bounds_is_plain(w->region, s->cons[i]);
+        for (int k = 1; k < n && is_common; k++) {
+            is_common = has_con(&w->tree->stmts[stmts[k]], s->cons[i]);
+        }
+        if (is_common) {
+            conds[n_conds++] = at_values(w, stmts[0], &env, s->cons[i]);
+        }
+    }
+    if (n_conds == 0) {
+        return into;
+    }
+    ctune_lnode *guard = ctune_lnode_if(w->loops, conds, n_conds, NULL);
+    ctune_lnode_append(into, guard);
+    return guard;
+}

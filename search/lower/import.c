@@ -278,6 +278,7 @@ static ctune_value_op update_op(ctune_update update) {
     case CTUNE_UPDATE_BXOR:
         return CTUNE_V_BXOR;
     case CTUNE_UPDATE_MIN:
+    case CTUNE_UPDATE_BELOW:
         return CTUNE_V_MIN;
     default:
         return CTUNE_V_MAX;
@@ -300,7 +301,9 @@ const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_va
                                    fused(&m, stage->rhs, stage->update == CTUNE_UPDATE_SUB, was));
     }
     const ctune_value *rhs = ctune_value_convert(l, stage->calc, value_of(&m, stage->rhs));
-    const ctune_value *sum = ctune_value_binary(l, update_op(stage->update), was, rhs);
+    bool is_turned = stage->update == CTUNE_UPDATE_BELOW || stage->update == CTUNE_UPDATE_ABOVE;
+    const ctune_value *sum = ctune_value_binary(l, update_op(stage->update), is_turned ? rhs : was,
+                                                is_turned ? was : rhs);
     bool is_wide = stage->calc == CTUNE_I32 || stage->calc == CTUNE_I64;
     if (sum != NULL && is_wide && stage->reduce_mask != 0 &&
         (is_sum || stage->update == CTUNE_UPDATE_MUL)) {
@@ -342,6 +345,7 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
     }
     ctune_place place;
     int var;
+    l->line = stage->line;
     if (lower_place(w, env, &stage->target, &place, &var)) {
         const ctune_value *old = ctune_value_load(l, &place, 1);
         ctune_lnode *store = ctune_lnode_store(l, &place, lower_update(w, env, old));
@@ -354,4 +358,5 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
         ctune_lnode_append(into,
                            ctune_lnode_set(l, var, lower_update(w, env, ctune_value_var(l, var))));
     }
+    l->line = 0;
 }

@@ -205,7 +205,10 @@ static bool sets_outer(const lowerer *w, int node) {
 /* What the compiler is told of a finished loop. */
 static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into) {
     const ctune_nnode *nn = &w->nest->node[node];
-    if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
+    if (nn->ann == CTUNE_ANN_VECTOR && lower_adds_up(w, node)) {
+        loop->ann = is_innermost(loop) ? CTUNE_LANN_SUM : CTUNE_LANN_SERIAL;
+        loop->factor = w->nest->node[nn->outer].step;
+    } else if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
         loop->ann = CTUNE_LANN_SIMD;
         lower_lanes_of_calls(w, node, loop, into);
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
@@ -345,6 +348,9 @@ static bool has_loads(const lowerer *w, const lower_limit *limit) {
 }
 
 static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
+    if (lower_is_sum_pair(w, node)) {
+        node = w->nest->node[node].first;
+    }
     const ctune_nnode *nn = &w->nest->node[node];
     bool is_grid = nn->step > 1 && ctune_nest_is_aligned(w->nest, node);
     lower_limit lo, hi;
@@ -361,6 +367,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         lower_simplify(w, nn->dim, &lo, &hi);
     }
     if (has_loads(w, &lo) || has_loads(w, &hi)) {
+        into = lower_shared_guard(w, node, into);
         /* loops inside that the source has outside may be empty: then it reads no bound */
         int stmts[CTUNE_MAX_STMTS];
         if (lower_stmts_under(w, node, stmts) == 1 && nn->sum < 0 &&

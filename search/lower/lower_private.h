@@ -206,6 +206,12 @@ bool lower_limit_is_var(const lower_limit *limit, int var);
 /* IF over what the parameters alone must satisfy for stmt to run at all; `into` itself when there
  * is nothing. */
 ctune_lnode *lower_param_guard(lowerer *w, int stmt, int dim, ctune_lnode *into);
+/* Do several statements stand in a loop around the node, itself included? Then the loops' bounds,
+ * which fit all of them, do not say that one of them has an instance inside, without which nothing
+ * of it may be touched. */
+bool lower_shares_loops(const lowerer *w, int node);
+/* IF over what the open loops must satisfy for stmt to run at all, its loop over dim included. */
+ctune_lnode *lower_exists_guard(lowerer *w, int stmt, int dim, ctune_lnode *into);
 /* FOR over [lo, hi] (inclusive), appended to into. */
 ctune_lnode *lower_for(lowerer *w, int var, const lower_limit *lo, const lower_limit *hi,
                        int64_t step, ctune_lann ann, ctune_lnode *into);
@@ -227,6 +233,15 @@ const ctune_value *lower_plain_value(lowerer *w, const lower_env *env,
 const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_value *old);
 /* One instance of the statement, with its guard and remaining conditions, appended to into. */
 void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lnode *into);
+
+/* ---- sums.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* Does some statement in the loop add up, over its iterations, in one element? */
+bool lower_adds_up(const lowerer *w, int node);
+/* Is the loop's body nothing but the vector loop inside its tiles, along which something is added
+ * up? Then the two are one loop: partial sums live as long as it runs. */
+bool lower_is_sum_pair(const lowerer *w, int node);
 
 /* ---- calls.c
  * --------------------------------------------------------------------------------------------
@@ -280,6 +295,9 @@ ctune_status lower_note_constraints(lowerer *w, int stmt, int node, const lower_
 /* Wrap into an IF what stmt still waits for and can be checked now; returns where to put its code.
  */
 ctune_lnode *lower_open_guard(lowerer *w, int stmt, ctune_lnode *into);
+/* Wrap a loop over several statements into what all of them ask for and can be checked now: its
+ * bounds are read from tensors, which may not be read where the source does not. */
+ctune_lnode *lower_shared_guard(lowerer *w, int node, ctune_lnode *into);
 ctune_lnode *lower_peek_guard(lowerer *w, int stmt, ctune_lnode *into);
 /* The value of a loop that has one iteration at most because a sum around it fixes it; NULL. */
 const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lower_limit *hi);

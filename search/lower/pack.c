@@ -287,8 +287,8 @@ static ctune_status fill_panel(lowerer *w, const lower_packed *p, int dim, ctune
     return CTUNE_OK;
 }
 
-static ctune_status copy_panels(lowerer *w, const lower_packed *packed, const lower_limit *panel_hi,
-                                ctune_lnode *into) {
+static ctune_status copy_panels(lowerer *w, const lower_packed *packed, int at,
+                                const lower_limit *panel_hi, ctune_lnode *into) {
     ctune_loops *l = w->loops;
     const ctune_stmt *s = &w->tree->stmts[packed->stmt];
     ctune_status status = CTUNE_OK;
@@ -297,6 +297,9 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, const lo
     int first = dim >= 0 ? dim : packed->n_seq > 0 ? s->dims[packed->seq_pos[0]] : -1;
     if (first >= 0) { /* other loops may be empty: then nothing may be read */
         into = lower_param_guard(w, packed->stmt, first, into);
+        if (lower_shares_loops(w, at)) {
+            into = lower_exists_guard(w, packed->stmt, first, into);
+        }
     }
     if (dim >= 0 && !packed->is_one_panel) {
         fill.tile_var = ctune_loops_index_var(l, "panel");
@@ -524,7 +527,7 @@ static ctune_status lower_pack(lowerer *w, int i_cache, ctune_lnode *into) {
     block->comment = ctune_arena_printf(w->arena, "pack read %d of %s", cache->read, stage->name);
     ctune_lnode_append(into, block);
     w->packed[i_cache] = p;
-    return copy_panels(w, p, &k.panel_hi, lower_peek_guard(w, cache->stmt, block));
+    return copy_panels(w, p, cache->at, &k.panel_hi, lower_peek_guard(w, cache->stmt, block));
 }
 
 ctune_status lower_packs_at(lowerer *w, int node, int kid, ctune_lnode *into) {

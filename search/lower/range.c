@@ -484,6 +484,47 @@ ctune_lnode *lower_param_guard(lowerer *w, int stmt, int dim, ctune_lnode *into)
     return guard;
 }
 
+bool lower_shares_loops(const lowerer *w, int node) {
+    int stmts[CTUNE_MAX_STMTS];
+    for (int up = node; up > 0; up = w->nest->node[up].parent) {
+        if (lower_stmts_under(w, up, stmts) > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* upper - lower of two rows, as a form that is >= 0 where both leave a value. */
+static const ctune_aff *row_gap(lowerer *w, const ctune_bound_row *lo, const ctune_bound_row *hi) {
+    return ctune_aff_sub(w->arena, ctune_aff_scale(w->arena, lower_row_aff(w, hi->aff), lo->den),
+                         ctune_aff_scale(w->arena, lower_row_aff(w, lo->aff), hi->den));
+}
+
+ctune_lnode *lower_exists_guard(lowerer *w, int stmt, int dim, ctune_lnode *into) {
+    ctune_bounds b;
+    if (lower_bounds_raw(w, stmt, dim, &b) != CTUNE_OK) {
+        return into;
+    }
+    const ctune_aff **conds =
+        CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, b.n_open_rows + b.n_lower * b.n_upper + 1);
+    int n = 0;
+    for (int i = 0; conds != NULL && i < b.n_open_rows; i++) {
+        conds[n++] = lower_row_aff(w, b.open_rows[i]);
+    }
+    for (int i = 0; conds != NULL && i < b.n_lower * b.n_upper; i++) {
+        const ctune_aff *gap = row_gap(w, &b.lower[i % b.n_lower], &b.upper[i / b.n_lower]);
+        if (gap == NULL || gap->n_terms > 0 || gap->c0 < 0) {
+            conds[n++] = gap;
+        }
+    }
+    if (n == 0) {
+        return into;
+    }
+    ctune_lnode *guard = ctune_lnode_if(w->loops, conds, n, NULL);
+    ctune_lnode_append(into, guard);
+    return guard;
+}
+
 ctune_lnode *lower_for(lowerer *w, int var, const lower_limit *lo, const lower_limit *hi,
                        int64_t step, ctune_lann ann, ctune_lnode *into) {
     ctune_lnode *loop = ctune_lnode_for(w->loops, var, lower_limit_aff(w, lo, 0),

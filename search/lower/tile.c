@@ -337,6 +337,9 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
         int dim = tile.n_tile > 0 ? s->dims[b.tile[0].pos] : b.inner_dim[0];
         into = lower_param_guard(w, stmt, dim, into);
     }
+    if (tile.n_inner > 0 && lower_shares_loops(w, node)) {
+        into = lower_exists_guard(w, stmt, b.inner_dim[tile.n_inner - 1], into);
+    }
     ctune_lnode *full = guard->n_conds > 0 ? guard : into;
     if (guard->n_conds > 0) {
         ctune_lnode_append(into, guard);

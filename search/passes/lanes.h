@@ -25,6 +25,15 @@ typedef struct ctune_lane_ctx {
 int ctune_lane_find(const ctune_lane_ctx *c, int var); /* position in scalar, -1 = none */
 void ctune_lane_add(ctune_lane_ctx *c, int var);
 
+/* ---- vectorise.c: statements */
+/* Can the statement run in lanes? Notes its private variables and widest type. */
+bool ctune_lane_check(ctune_lane_ctx *c, const ctune_lnode *node);
+bool ctune_lane_check_value(ctune_lane_ctx *c, const ctune_value *v, const ctune_place *target);
+/* The statement for c->lanes iterations; it was checked. */
+void ctune_lane_apply(ctune_lane_ctx *c, ctune_lnode *node);
+bool ctune_lane_is_approx(const ctune_loops *l, const ctune_pass_options *options);
+
+/* ---- lanes.c: values */
 /* Is v the same in all iterations? */
 bool ctune_lane_is_invariant(const ctune_lane_ctx *c, const ctune_value *v);
 /* Are the places of neighbouring iterations neighbours in memory? */

@@ -4,6 +4,7 @@
  * never refuses: what it cannot improve stays as it is. A limit or lack of memory is a failure
  * recorded in the program (ctune_loops_fail).
  *
+ *   - sums: FOR sum becomes vectors of partial sums, joined behind the loop.
  *   - stream: FOR simd with streamed stores becomes chunks of one FOR vector each, and the rest.
  *   - vectorise: FOR vector becomes FOR full over `lanes`-wide chunks with vector values. What has
  * no vector form is gathered from scalar lanes; a body that cannot run in lanes becomes FOR full.
@@ -33,6 +34,7 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
 
 #define CTUNE_PASS_TABLE(X)                                                                        \
     X(settle)                                                                                      \
+    X(sums)                                                                                        \
     X(stream)                                                                                      \
     X(vectorise)                                                                                   \
     X(unroll)                                                                                      \

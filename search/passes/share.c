@@ -242,9 +242,11 @@ static void share_run(sharer *s, ctune_lnode *parent, ctune_lnode *first, ctune_
         next = node->next;
         s->time++;
         const ctune_lnode *before = parent->last;
+        s->l->line = node->line; /* of the definitions that it gets */
         if (node->value != NULL) {
             node->value = rewrite(s, node->value, true);
         }
+        s->l->line = 0;
         note_write(s, node);
         ctune_lnode *def = before == NULL ? parent->first : before->next;
         if (def != NULL && def->comment == NULL) {

@@ -41,7 +41,7 @@ static bool widen(ctune_lane_ctx *c, const ctune_value *v) {
     return true;
 }
 
-static bool check_value(ctune_lane_ctx *c, const ctune_value *v, const ctune_place *target) {
+bool ctune_lane_check_value(ctune_lane_ctx *c, const ctune_value *v, const ctune_place *target) {
     c->statement = v;
     c->target = target;
     return v == NULL || widen(c, v);
@@ -51,22 +51,22 @@ static bool is_fixed(const ctune_lane_ctx *c, const ctune_aff *aff) {
     return !ctune_loops_uses(c->l, aff, c->var);
 }
 
-static bool check_node(ctune_lane_ctx *c, const ctune_lnode *node) {
+bool ctune_lane_check(ctune_lane_ctx *c, const ctune_lnode *node) {
     bool is_ok = true;
     switch (node->kind) {
     case CTUNE_L_STORE:
-        is_ok = check_value(c, node->value, &node->place);
+        is_ok = ctune_lane_check_value(c, node->value, &node->place);
         break;
     case CTUNE_L_DEF:
         if (!c->l->var[node->var].is_mutable && ctune_lane_is_invariant(c, node->value)) {
             break; /* stays a scalar */
         }
-        is_ok =
-            ctune_type_has_vectors(c->l->var[node->var].type) && check_value(c, node->value, NULL);
+        is_ok = ctune_type_has_vectors(c->l->var[node->var].type) &&
+                ctune_lane_check_value(c, node->value, NULL);
         ctune_lane_add(c, node->var);
         break;
     case CTUNE_L_SET:
-        is_ok = ctune_lane_find(c, node->var) >= 0 && check_value(c, node->value, NULL);
+        is_ok = ctune_lane_find(c, node->var) >= 0 && ctune_lane_check_value(c, node->value, NULL);
         break;
     case CTUNE_L_LET:
         is_ok = is_fixed(c, node->lo);
@@ -86,9 +86,9 @@ static bool check_node(ctune_lane_ctx *c, const ctune_lnode *node) {
         is_ok = false;
     }
     for (const ctune_lnode *kid = node->first; is_ok && kid != NULL; kid = kid->next) {
-        is_ok = check_node(c, kid);
+        is_ok = ctune_lane_check(c, kid);
     }
-    return is_ok && (node->other == NULL || check_node(c, node->other));
+    return is_ok && (node->other == NULL || ctune_lane_check(c, node->other));
 }
 
 static void note_stored_types(ctune_lnode *node, void *data) {
@@ -110,7 +110,7 @@ static int plan(ctune_loops *l, int vector_bytes, bool is_approx, ctune_lnode *n
         return 1;
     }
     for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
-        if (!check_node(&c, kid)) {
+        if (!ctune_lane_check(&c, kid)) {
             return 1;
         }
     }
@@ -146,10 +146,11 @@ static void scatter(ctune_lane_ctx *c, ctune_lnode *node) {
     *node = *seq;
 }
 
-static void apply_node(ctune_lane_ctx *c, ctune_lnode *node) {
+void ctune_lane_apply(ctune_lane_ctx *c, ctune_lnode *node) {
     ctune_loops *l = c->l;
     c->statement = node->value;
     c->target = node->kind == CTUNE_L_STORE ? &node->place : NULL;
+    l->line = node->line;
     if (node->kind == CTUNE_L_STORE) {
         if (ctune_lane_is_contiguous(c, &node->place)) {
             node->value = ctune_lane_vector(c, node->value);
@@ -172,10 +173,10 @@ static void apply_node(ctune_lane_ctx *c, ctune_lnode *node) {
         node->ann = CTUNE_LANN_FULL;
     }
     for (ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
-        apply_node(c, kid);
+        ctune_lane_apply(c, kid);
     }
     if (node->other != NULL) {
-        apply_node(c, node->other);
+        ctune_lane_apply(c, node->other);
     }
 }
 
@@ -203,15 +204,16 @@ static void sink(ctune_loops *l, ctune_lnode *node) {
 static void apply(ctune_loops *l, ctune_lnode *node, bool is_approx, int lanes) {
     ctune_lane_ctx c = {.l = l, .var = node->var, .is_approx = is_approx};
     for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
-        if (!check_node(&c, kid)) { /* fills the private variables; held when planned */
+        if (!ctune_lane_check(&c, kid)) { /* fills the private variables; held when planned */
             ctune_loops_fail(l, CTUNE_EBUG, "vectorise: a loop changed since it was checked");
             return;
         }
     }
     c.lanes = lanes;
     for (ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
-        apply_node(&c, kid);
+        ctune_lane_apply(&c, kid);
     }
+    l->line = 0;
     node->ann = CTUNE_LANN_FULL;
     node->step = lanes;
     sink(l, node);
@@ -336,10 +338,14 @@ static void agree(vec_pass *p) {
     } while (p->is_changed);
 }
 
+bool ctune_lane_is_approx(const ctune_loops *l, const ctune_pass_options *options) {
+    return l->region->reassoc && options->target->vector_math;
+}
+
 ctune_status ctune_pass_vectorise(ctune_loops *l, const ctune_pass_options *options) {
     vec_pass p = {.l = l,
                   .vector_bytes = options->target->vector_bytes,
-                  .is_approx = l->region->reassoc && options->target->vector_math};
+                  .is_approx = ctune_lane_is_approx(l, options)};
     p.buffer_lanes = CTUNE_NEW_ARRAY(l->arena, int, l->n_buffers + 1);
     if (ctune_loops_status(l) != CTUNE_OK || p.buffer_lanes == NULL) {
         return ctune_loops_status(l);

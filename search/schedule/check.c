@@ -298,6 +298,15 @@ static bool is_free_reduction(const ctune_region *region, const ctune_stage *sta
            (!ctune_type_is_float(stage->calc) || ctune_stage_may_reassoc(region, stage));
 }
 
+/* May the lanes of a vector loop each have a partial result of the statement? */
+static bool may_add_up(const ctune_nest *nest, const ctune_stmt *stmt, int node) {
+    const ctune_stage *stage = &nest->region->stages[stmt->stage];
+    const ctune_nnode *loop = &nest->node[node];
+    return loop->ann == CTUNE_ANN_VECTOR && loop->sum < 0 && stage->guard == NULL &&
+           stage->calc == nest->region->tensors[stage->target.tensor].type &&
+           !ctune_stmt_axes_move(nest->region, stmt, ~stage->reduce_mask, loop->dim);
+}
+
 static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *why,
                                   size_t why_size) {
     const ctune_stmt *stmt = &nest->form->tree->stmts[nest->node[stmt_node].stmt];
@@ -307,7 +316,7 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
     for (int up = nest->node[stmt_node].parent; up > 0; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
         bool is_spread = loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR;
-        if (is_spread && !is_pinned_loop(nest, stmt, up)) {
+        if (is_spread && !is_pinned_loop(nest, stmt, up) && !may_add_up(nest, stmt, up)) {
             return say(why, why_size, "iterations of the %s loop %s update the same element",
                        loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
         }

@@ -100,31 +100,108 @@ static bool check_fused(const path *p, int bounded, char *why, size_t why_size) 
     return true;
 }
 
-/* All loops over the axes in the constraint's loads, outside of all loops that it bounds. */
-static bool check_con(const path *p, const ctune_aff *con, char *why, size_t why_size) {
-    const ctune_region *region = p->nest->region;
-    const ctune_stage *stage = &region->stages[p->stmt->stage];
-    for (int t = 0; t < con->n_terms; t++) {
-        if (con->terms[t].kind != CTUNE_TERM_AXIS) {
-            continue;
+/* ---- which dims have bounds that hold loads -------------------------------------------------- */
+
+/* dims[p]: positions of the dims that choose the loads in the bounds of position p; 0: none. */
+typedef struct rulers {
+    uint32_t of[CTUNE_MAX_DEPTH];
+    bool is_lost; /* an axis in a load is a sum of dims */
+} rulers;
+
+static int position_of(const ctune_stmt *stmt, int dim) {
+    for (int p = 0; p < stmt->n_dims; p++) {
+        if (stmt->dims[p] == dim) {
+            return p;
         }
-        int bounded = con->terms[t].id, outermost = depth_of(p, bounded, false);
-        for (int d = 0; d < stage->n_axes; d++) {
-            if (!ctune_aff_div_uses_axis(region, con, stage->axes[d])) {
+    }
+    return -1;
+}
+
+/* Dims over the axes in the constraint's loads. */
+static uint32_t chosen_by(const path *p, const ctune_aff *con, rulers *out) {
+    const ctune_stage *stage = &p->nest->region->stages[p->stmt->stage];
+    uint32_t mask = 0;
+    for (int d = 0; d < stage->n_axes; d++) {
+        if (ctune_aff_div_uses_axis(p->nest->region, con, stage->axes[d])) {
+            int dim = ctune_stmt_dim(p->stmt, d);
+            int at = dim < 0 ? -1 : position_of(p->stmt, dim);
+            out->is_lost |= at < 0;
+            mask |= at < 0 ? 0 : (uint32_t)1 << at;
+        }
+    }
+    return mask;
+}
+
+/* Of all dims in the constraint: what rules any of them. */
+static uint32_t ruled_by(const path *p, const ctune_aff *con, const rulers *r) {
+    uint32_t mask = 0;
+    for (int t = 0; t < con->n_terms; t++) {
+        int at =
+            con->terms[t].kind == CTUNE_TERM_AXIS ? position_of(p->stmt, con->terms[t].id) : -1;
+        mask |= at >= 0 ? r->of[at] : 0;
+    }
+    return mask;
+}
+
+/* Has position q a bound on that side which no load has a part in? */
+static bool is_free_side(const path *p, const rulers *r, int q, int sign) {
+    for (int c = 0; c < p->stmt->n_cons; c++) {
+        const ctune_aff *con = p->stmt->cons[c];
+        int64_t coef = ctune_aff_coef(con, CTUNE_TERM_AXIS, p->stmt->dims[q]);
+        if (coef * sign > 0 && !ctune_aff_has_load(p->nest->region, con) &&
+            ruled_by(p, con, r) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_rulers(const path *p, rulers *r) {
+    const ctune_stmt *stmt = p->stmt;
+    for (int c = 0; c < stmt->n_cons; c++) {
+        for (int q = 0; q < stmt->n_dims && ctune_aff_has_load(p->nest->region, stmt->cons[c]);
+             q++) {
+            if (ctune_aff_coef(stmt->cons[c], CTUNE_TERM_AXIS, stmt->dims[q]) != 0) {
+                r->of[q] |= chosen_by(p, stmt->cons[c], r);
+            }
+        }
+    }
+    for (int round = 0; round < stmt->n_dims; round++) { /* by way of other dims */
+        for (int q = 0; q < stmt->n_dims; q++) {
+            if (r->of[q] != 0 || (is_free_side(p, r, q, 1) && is_free_side(p, r, q, -1))) {
                 continue;
             }
-            int dim = ctune_stmt_dim(p->stmt, d);
-            if (dim < 0 || depth_of(p, dim, true) < 0 || depth_of(p, dim, true) >= outermost) {
+            for (int c = 0; c < stmt->n_cons; c++) {
+                if (ctune_aff_coef(stmt->cons[c], CTUNE_TERM_AXIS, stmt->dims[q]) != 0) {
+                    r->of[q] |= ruled_by(p, stmt->cons[c], r);
+                }
+            }
+        }
+    }
+}
+
+static bool check_dims(const path *p, char *why, size_t why_size) {
+    rulers r = {{0}, false};
+    find_rulers(p, &r);
+    for (int q = 0; q < p->stmt->n_dims; q++) {
+        int outermost = depth_of(p, p->stmt->dims[q], false);
+        for (int d = 0; d < p->stmt->n_dims; d++) {
+            if ((r.of[q] >> d & 1) &&
+                (r.is_lost || outermost < 0 || depth_of(p, p->stmt->dims[d], true) < 0 ||
+                 depth_of(p, p->stmt->dims[d], true) >= outermost)) {
                 return say_no(why, why_size,
                               "a loop whose bounds are read from an array stands outside of the "
                               "loops that choose them");
             }
         }
-        if (!check_fused(p, bounded, why, why_size) || !check_moved(p, bounded, why, why_size)) {
+        if (r.of[q] != 0 && (!check_fused(p, p->stmt->dims[q], why, why_size) ||
+                             !check_moved(p, p->stmt->dims[q], why, why_size))) {
             return false;
         }
     }
-    return true;
+    return !r.is_lost || say_no(why, why_size,
+                                "a loop whose bounds are read from an array needs the counters of "
+                                "the source");
 }
 
 static bool check_stmt(path *p, int stmt_node, char *why, size_t why_size) {
@@ -147,13 +224,7 @@ static bool check_stmt(path *p, int stmt_node, char *why, size_t why_size) {
     if (has_loads && has_sums) {
         return say_no(why, why_size, "bounds are read from an array: no skewed or placed loops");
     }
-    for (int c = 0; has_loads && c < p->stmt->n_cons; c++) {
-        if (ctune_aff_has_load(nest->region, p->stmt->cons[c]) &&
-            !check_con(p, p->stmt->cons[c], why, why_size)) {
-            return false;
-        }
-    }
-    return true;
+    return !has_loads || check_dims(p, why, why_size);
 }
 
 bool ctune_nest_check_loads(const ctune_nest *nest, char *why, size_t why_size) {

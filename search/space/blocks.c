@@ -2,8 +2,8 @@
  * Blocked structures: forms for nests whose reduction is ordered by what the nest itself computes
  * (factorisations, triangular solves).
  *
- * In: a program and a block size. Out: the structural primitives of one form, found by trial on
- * exact dependences, nothing else:
+ * In: a program. Out: the structural primitives of one form, with @ where the block size belongs,
+ * found by trial on exact dependences, nothing else:
  *
  *   1. block loops over what the indices of the heaviest statement's target run over;
  *   2. its reductions, and those of the statements beside it, split at the start of a block, where
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANE_ROWS = 8, MAX_TRIES = 24 };
+enum { LANE_ROWS = 8, MAX_TRIES = 24, TRIAL_FACTOR = 16 };
 
 typedef char loop_name[CTUNE_NAME_BYTES];
 
@@ -29,8 +29,7 @@ typedef struct draft {
     ctune_ctx *ctx;
     ctune_program *program;
     ctune_tree *tree; /* owned */
-    ctune_text *text; /* its primitives */
-    int factor;
+    ctune_text *text; /* its primitives, with @ for the block size */
     int n_blocks;
     loop_name block[2];
     ctune_status status; /* memory */
@@ -38,11 +37,25 @@ typedef struct draft {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+void blocks_fill(const char *text, int factor, ctune_text *out) {
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c == '@') {
+            ctune_text_printf(out, "%d", factor);
+        } else {
+            ctune_text_append_n(out, c, 1);
+        }
+    }
+}
+
 static ctune_tree *try_step(draft *d, const ctune_tree *tree, const char *line) {
     ctune_schedule s;
     ctune_tree *next = NULL;
+    ctune_text text;
+    ctune_text_init(&text);
+    blocks_fill(line, TRIAL_FACTOR, &text);
     ctune_schedule_init(&s);
-    ctune_schedule_append_text(&s, line);
+    ctune_schedule_append_text(&s, ctune_text_get(&text));
+    ctune_text_clear(&text);
     ctune_status status =
         s.failed ? CTUNE_EREFUSED : ctune_program_step(d->ctx, d->program, tree, &s.prim[0], &next);
     ctune_schedule_clear(&s);
@@ -281,7 +294,7 @@ static bool add_block(draft *d, const char *main, int i) {
     }
     char *name = d->block[d->n_blocks];
     snprintf(name, CTUNE_NAME_BYTES, "%.16s_b", tree->dims[sum[0]].name);
-    if (!step(d, "block %s by %d -> %s at %s", text, d->factor, name, tree->dims[top].name)) {
+    if (!step(d, "block %s by @ -> %s at %s", text, name, tree->dims[top].name)) {
         return false;
     }
     d->n_blocks++;
@@ -294,7 +307,7 @@ static bool add_block(draft *d, const char *main, int i) {
  * the first part leaves the tile. */
 static bool split_reduction(draft *d, const char *stmt, const char *name, const char *block) {
     char line[128];
-    snprintf(line, sizeof line, "split_domain %s at %s - %d*%s < 0", name, name, d->factor, block);
+    snprintf(line, sizeof line, "split_domain %s at %s - @*%s < 0", name, name, block);
     ctune_tree *split = try_step(d, d->tree, line);
     ctune_tree *parts = split != NULL ? try_step(d, split, "distribute") : NULL;
     int s = parts != NULL ? ctune_stmt_find(d->program->region, parts, stmt) : -1;
@@ -373,13 +386,12 @@ static void split_tiles(draft *d) {
     const ctune_tnode *block = find_loop(d->tree->root, d->tree, d->block[0]);
     for (int k = 0; block != NULL && k < block->n_kids && n < MAX_TRIES; k++) {
         const ctune_tnode *kid = block->kids[k];
-        if (kid->kind == CTUNE_TNODE_LOOP && d->tree->dims[kid->dim].extent > 2 * d->factor) {
+        if (kid->kind == CTUNE_TNODE_LOOP && d->tree->dims[kid->dim].extent > 2 * TRIAL_FACTOR) {
             snprintf(names[n++], sizeof *names, "%s", d->tree->dims[kid->dim].name);
         }
     }
     for (int k = 0; k < n; k++) {
-        (void)step(d, "split_domain %s at %s - %d*%s < %d", names[k], names[k], d->factor,
-                   d->block[0], d->factor);
+        (void)step(d, "split_domain %s at %s - @*%s < @", names[k], names[k], d->block[0]);
     }
 }
 
@@ -452,9 +464,8 @@ static void sink_rows(draft *d) {
 
 /* ---- variants -------------------------------------------------------------------------------- */
 
-static ctune_status begin(draft *d, ctune_ctx *ctx, ctune_program *program, int factor,
-                          ctune_text *text) {
-    *d = (draft){.ctx = ctx, .program = program, .text = text, .factor = factor};
+static ctune_status begin(draft *d, ctune_ctx *ctx, ctune_program *program, ctune_text *text) {
+    *d = (draft){.ctx = ctx, .program = program, .text = text};
     return ctune_tree_from_source(ctx, program->region, &d->tree);
 }
 
@@ -484,67 +495,66 @@ static double build(draft *d, int n, const int *index) {
     return part;
 }
 
-/* Is the heaviest statement's nest one that needs no blocks? */
+/* May the chain be a register tile of two dims, or are its loops all there are? */
+static bool is_free_chain(const form_space *fs, const chain *c) {
+    int n_space = 0;
+    for (int d = 0; d < c->m; d++) {
+        n_space += !(c->reduce >> d & 1);
+    }
+    bool is_whole = c->n_outer == 0 && fs->base.node[c->node[0]].parent == 0;
+    return c->rigid == 0 && chain_find_shape(c, SHAPE_REGISTER) >= 0 && (n_space >= 2 || is_whole);
+}
+
+/* Has a form most of its work in nests that need no blocks? */
 static bool is_free(const ctune_space *space) {
     for (int f = 0; f < space->n_forms; f++) {
         const form_space *fs = space->form[f];
-        const chain *best = NULL;
+        double all = 0, free = 0;
         for (int k = 0; k < fs->n_chains; k++) {
             const chain *c = fs->chain[k];
-            best = c->m > 0 && (best == NULL || c->work > best->work) ? c : best;
+            all += c->m > 0 ? c->work : 0;
+            free += c->m > 0 && is_free_chain(fs, c) ? c->work : 0;
         }
-        for (int k = 0; best != NULL && k < best->n_shapes; k++) {
-            int n_space = 0;
-            for (int d = 0; d < best->m; d++) {
-                n_space += !(best->reduce >> d & 1);
-            }
-            if (best->shape[k] == SHAPE_REGISTER && n_space >= 2 && best->rigid == 0) {
-                return true;
-            }
+        if (free > 0.5 * all) {
+            return true;
         }
     }
     return false;
 }
 
-ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, int factor, int *variant,
-                            ctune_text *out) {
-    static const int order[4][2] = {{1, -1}, {0, -1}, {1, 0}, {0, 1}};
+ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text *out) {
+    static const int order[][2] = {{1, -1}, {0, -1}, {1, 0}, {0, 1}};
     ctune_program *program = space->program;
     const ctune_tree *source = program->form[0]->tree;
     int main = heaviest(source);
-    if (*variant == -2 || main < 0 || (*variant == -1 && is_free(space))) {
-        *variant = -2;
+    if (main < 0 || is_free(space)) {
         return CTUNE_OK;
     }
     const ctune_stage *stage = &program->region->stages[source->stmts[main].stage];
     double best = 0.5;
-    int from = *variant >= 0 ? *variant : 0, to = *variant >= 0 ? *variant + 1 : 4;
-    for (int v = from; v < to; v++) {
+    ctune_status status = CTUNE_OK;
+    for (size_t v = 0; v < sizeof order / sizeof *order && status == CTUNE_OK; v++) {
         int n = order[v][1] < 0 ? 1 : 2;
-        if (order[v][0] >= stage->target.n_idx || order[v][n - 1] >= stage->target.n_idx) {
+        if (best > 0.8 || order[v][0] >= stage->target.n_idx ||
+            order[v][n - 1] >= stage->target.n_idx) {
             continue;
         }
         ctune_text text;
         draft d;
         ctune_text_init(&text);
-        ctune_status status = begin(&d, ctx, program, factor, &text);
+        status = begin(&d, ctx, program, &text);
         double part = status == CTUNE_OK ? build(&d, n, order[v]) : 0;
         status = status == CTUNE_OK ? d.status : status;
         if (d.tree != NULL) {
             ctune_tree_destroy(d.tree);
         }
-        if (status == CTUNE_OK && part > best + 0.01) {
+        if (status == CTUNE_OK && part > best) {
             best = part;
-            *variant = v;
             ctune_text_clear(out);
             *out = text;
         } else {
             ctune_text_clear(&text);
         }
-        if (status != CTUNE_OK) {
-            return status;
-        }
     }
-    *variant = *variant == -1 ? -2 : *variant;
-    return CTUNE_OK;
+    return status;
 }

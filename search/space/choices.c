@@ -409,6 +409,17 @@ static void mark_reduce_dims(const ctune_nest *nest, chain *c) {
     }
 }
 
+/* Does a loop outside the band carry the dependence? */
+static bool is_carried_outside(const ctune_nest *nest, const chain *c, const ctune_depvec *vec) {
+    const ctune_stmt *stmt = &nest->form->tree->stmts[c->stmt];
+    for (int p = 0; p < vec->n_common && stmt->dims[p] != nest->node[c->node[0]].dim; p++) {
+        if (vec->sign[p] != CTUNE_SIGN_ZERO) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A statement that reads other elements of its target: dims along which it does may not be in a
  * register tile. */
 static uint32_t tileable_dims(const ctune_nest *nest, const chain *c) {
@@ -421,7 +432,8 @@ static uint32_t tileable_dims(const ctune_nest *nest, const chain *c) {
     }
     for (int v = 0; v < nest->form->vecs.n && reads_target; v++) {
         const ctune_depvec *vec = &nest->form->vecs.vec[v];
-        for (int p = 0; p < vec->n_common && vec->src == c->stmt && vec->dst == c->stmt; p++) {
+        bool is_own = vec->src == c->stmt && vec->dst == c->stmt;
+        for (int p = 0; is_own && p < vec->n_common && !is_carried_outside(nest, c, vec); p++) {
             for (int d = 0; d < c->m; d++) {
                 bool is_dim = stmt->dims[p] == nest->node[c->node[d]].dim;
                 dims &= is_dim && vec->sign[p] != CTUNE_SIGN_ZERO ? ~(1u << d) : ~0u;
@@ -463,7 +475,7 @@ void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
     if (c->n_stmts == 1 && stage->update != CTUNE_UPDATE_SET && is_plain_map(nest, c)) {
         uint32_t all = (1u << c->m) - 1;
         mark_reduce_dims(nest, c);
-        c->unroll_ok = tileable_dims(nest, c);
+        c->unroll_ok = tileable_dims(nest, c) & ~borders_cut_dims(nest, c);
         if (c->reduce != 0 && c->reduce != all && trial_register(fs, c)) {
             c->shape[c->n_shapes++] = SHAPE_REGISTER;
             choose_packs(nest, c);

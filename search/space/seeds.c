@@ -183,7 +183,9 @@ static void seed_register(const ctune_space *space, const chain *c, const recipe
 
 static void seed_plain(const chain *c, const recipe *r, int shape, ctune_point *point) {
     int per_vector = c->vector_bytes / c->elem_bytes;
-    int i_v = c->n_good_v > 0 ? 0 : c->n_v - 1;
+    /* a recurrence along the innermost loop: lanes across another one, even where they jump */
+    bool is_recurrent = c->n_v > 1 && !(c->par >> (c->m - 1) & 1);
+    int i_v = c->n_good_v > 0 || is_recurrent ? 0 : c->n_v - 1;
     int v = c->v[i_v], u = -1, i_u = 0;
     for (int i = 1; i < c->n_u && u < 0; i++) {
         if (c->u[i] != v && r->plain_unroll > 1) {

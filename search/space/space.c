@@ -61,20 +61,51 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     return status;
 }
 
+static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
+    ctune_schedule prefix;
+    ctune_text text;
+    ctune_schedule_init(&prefix);
+    ctune_text_init(&text);
+    ctune_status status = space->n_forms == 0
+                              ? CTUNE_OK
+                              : pieces_propose(ctx, space->program, space->form[0]->form, &prefix);
+    ctune_schedule_print(&prefix, &text);
+    if (status == CTUNE_OK && prefix.n > 0) {
+        status = text.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                             : add_form(ctx, space, ctune_text_get(&text));
+    }
+    ctune_text_clear(&text);
+    ctune_schedule_clear(&prefix);
+    return status;
+}
+
 /* Blocks of one and two register tiles' width, and deeper. */
 static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
     static const int factors[] = {16, 32, 64};
-    int variant = -1;
-    ctune_status status = CTUNE_OK;
-    for (size_t k = 0; k < sizeof factors / sizeof *factors && status == CTUNE_OK; k++) {
+    ctune_text blocked;
+    ctune_text_init(&blocked);
+    ctune_status status = blocks_propose(ctx, space, &blocked);
+    for (size_t k = 0; k < sizeof factors / sizeof *factors && blocked.len > 0; k++) {
         ctune_text prefix;
         ctune_text_init(&prefix);
-        status = blocks_propose(ctx, space, factors[k], &variant, &prefix);
-        if (status == CTUNE_OK && prefix.len > 0) {
+        blocks_fill(ctune_text_get(&blocked), factors[k], &prefix);
+        if (status == CTUNE_OK) {
             status = add_form(ctx, space, ctune_text_get(&prefix));
         }
         ctune_text_clear(&prefix);
     }
+    ctune_text_clear(&blocked);
+    return status;
+}
+
+static ctune_status add_borders(ctune_ctx *ctx, ctune_space *space) {
+    ctune_text prefix;
+    ctune_text_init(&prefix);
+    ctune_status status = borders_prefix(ctx, space, &prefix);
+    if (status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0') {
+        status = add_form(ctx, space, ctune_text_get(&prefix));
+    }
+    ctune_text_clear(&prefix);
     return status;
 }
 
@@ -94,7 +125,13 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
         status = add_form(ctx, space, prefixes[k]);
     }
     if (status == CTUNE_OK) {
+        status = add_pieces(ctx, space);
+    }
+    if (status == CTUNE_OK) {
         status = add_blocked_forms(ctx, space);
+    }
+    if (status == CTUNE_OK) {
+        status = add_borders(ctx, space);
     }
     if (status == CTUNE_OK && space->n_forms == 0) {
         status = ctune_fail(ctx, CTUNE_EBUG, "the source's own structure is not in the space");
@@ -385,14 +422,24 @@ static void print_band(const form_space *fs, const band *b, ctune_text *out) {
     ctune_text_append(out, "\n");
 }
 
+/* Its primitives on one line. */
+static void print_prefix(int form, const char *prefix, ctune_text *out) {
+    ctune_text_printf(out, "form %d: %s", form, *prefix == '\0' ? "source" : "");
+    while (*prefix != '\0') {
+        size_t n = strcspn(prefix, "\n");
+        ctune_text_printf(out, "%.*s%s", (int)n, prefix,
+                          prefix[n] != '\0' && prefix[n + 1] != '\0' ? "; " : "");
+        prefix += n + (prefix[n] != '\0');
+    }
+    ctune_text_append(out, "\n");
+}
+
 void ctune_space_print(const ctune_space *space, ctune_text *out) {
     ctune_text_printf(out, "space of %.3g points, %d forms, %d decisions\n",
                       ctune_space_size(space), space->n_forms, space->n_decisions);
     for (int f = 0; f < space->n_forms; f++) {
         const form_space *fs = space->form[f];
-        const char *prefix = fs->form->prefix;
-        ctune_text_printf(out, "form %d: %.*s\n", f, (int)strcspn(prefix, "\n"),
-                          *prefix != '\0' ? prefix : "source");
+        print_prefix(f, fs->form->prefix, out);
         for (int k = 0; k < fs->n_chains; k++) {
             print_chain(fs, fs->chain[k], out);
         }

@@ -156,11 +156,19 @@ struct ctune_space {
 extern const int unroll_sizes[], unroll2_sizes[]; /* factors of the first and second unrolled dim */
 enum { N_UNROLL = 9, N_UNROLL2 = 3 };
 
-/* blocks.c: structural primitives of a form with blocks of `factor`, appended to out, which stays
- * empty when there is none. *variant: -1 at the first call, which chooses one; then the same, or -2
- * when no variant is worth having. */
-CTUNE_MUST_USE ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, int factor,
-                                           int *variant, ctune_text *out);
+/* blocks.c: structural primitives of a form with blocks, @ in place of their size; out, empty
+ * before, stays so when there is none worth having. */
+CTUNE_MUST_USE ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space,
+                                           ctune_text *out);
+/* Such a text with the size filled in, appended to out. */
+void blocks_fill(const char *text, int factor, ctune_text *out);
+/* borders.c: the structural primitives of the form that splits a loop where conditions of a
+ * reduction cut iterations off; appends nothing when there is no such loop. */
+CTUNE_MUST_USE ctune_status borders_prefix(ctune_ctx *ctx, const ctune_space *space,
+                                           ctune_text *out);
+/* Band dims (bits) along which the points of a register tile would differ in more than one loop of
+ * the reduction: no tile of accumulators fits them but in the interior. */
+uint32_t borders_cut_dims(const ctune_nest *nest, const chain *c);
 /* chain.c: chains of a form with everything but slots. */
 CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space, int form);
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
@@ -203,6 +211,10 @@ typedef struct active_list {
     active item[MAX_ACTIVE];
 } active_list;
 
+/* pieces.c: the primitives that cut a loop where it carries something; appended to out, nothing
+ * when there is no such loop. */
+CTUNE_MUST_USE ctune_status pieces_propose(ctune_ctx *ctx, ctune_program *program,
+                                           const ctune_form *source, ctune_schedule *out);
 /* band.c: the bands of a form whose chains are known. */
 void bands_find(form_space *fs);
 /* Applies the plan to the nest; appends the primitives when schedule is not NULL. */

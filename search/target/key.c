@@ -54,3 +54,37 @@ void ctune_target_from_key(const char *key, ctune_target *out) {
     out->n_threads = out->n_cores = n < 1 ? 1 : n > 65536 ? 65536 : n;
     ctune_target_complete(out);
 }
+
+/* Row of the instruction set of this name, -1: none. */
+static int find_isa(const char *name) {
+    for (int i = 0; ctune_isa_get(i) != NULL; i++) {
+        if (strcmp(ctune_isa_get(i)->name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Fused products give other bits: the schedule was chosen for what the original did there. */
+static bool fuses_alike(const ctune_target *mine, const ctune_isa *theirs) {
+    return mine->contract == CTUNE_CONTRACT_OFF || mine->has_fma == theirs->has_fma;
+}
+
+int ctune_target_nearness(const ctune_target *mine, const char *key) {
+    ctune_target theirs;
+    char own[256];
+    ctune_target_from_key(key, &theirs);
+    ctune_target_key(mine, own, sizeof own);
+    int i_mine = find_isa(mine->isa), i_theirs = find_isa(theirs.isa);
+    const char *hash = strrchr(key, ' '), *own_hash = strrchr(own, ' ');
+    if (ctune_compiler_get(mine->compiler) != ctune_compiler_get(theirs.compiler) || i_mine < 0 ||
+        i_theirs < i_mine || hash == NULL || own_hash == NULL ||
+        ctune_isa_get(i_mine)->family != ctune_isa_get(i_theirs)->family ||
+        !fuses_alike(mine, ctune_isa_get(i_theirs))) {
+        return -1;
+    }
+    bool is_parallel = mine->n_threads > 1;
+    return 16 * (64 - i_theirs) + 8 * (strcmp(hash, own_hash) == 0) +
+           4 * (strcmp(mine->compiler, theirs.compiler) == 0) +
+           2 * (strcmp(mine->cpu, theirs.cpu) == 0) + (is_parallel == (theirs.n_threads > 1));
+}

@@ -8,11 +8,11 @@
 #include <string.h>
 
 static const ctune_isa isas[] = {
-    {"__AVX512F__", "avx512", 64, 32}, {"__AVX2__", "avx2", 32, 16},
-    {"__AVX__", "avx", 32, 16},        {"__SSE4_2__", "sse4.2", 16, 16},
-    {"__SSE2__", "sse2", 16, 16},      {"__ARM_FEATURE_SVE", "sve", 16, 32},
-    {"__ARM_NEON", "neon", 16, 32},    {"__riscv_vector", "rvv", 16, 32},
-    {"__VSX__", "vsx", 16, 64},
+    {"__AVX512F__", "avx512", 64, 32, 'x', true}, {"__AVX2__", "avx2", 32, 16, 'x', true},
+    {"__AVX__", "avx", 32, 16, 'x', false},       {"__SSE4_2__", "sse4.2", 16, 16, 'x', false},
+    {"__SSE2__", "sse2", 16, 16, 'x', false},     {"__ARM_FEATURE_SVE", "sve", 16, 32, 'a', true},
+    {"__ARM_NEON", "neon", 16, 32, 'a', true},    {"__riscv_vector", "rvv", 16, 32, 'r', true},
+    {"__VSX__", "vsx", 16, 64, 'p', true},
 };
 enum { N_ISAS = sizeof isas / sizeof *isas };
 

@@ -71,6 +71,12 @@ void ctune_target_key(const ctune_target *target, char *out, size_t size);
  * avx2 t1 1a2b3c4d @znver5". What data of several machines calls a target. out at least 384 bytes.
  */
 void ctune_target_machine_key(const ctune_target *target, const char *key, char *out, size_t size);
+/*
+ * How near is an entry made for the target of `key` to `mine`? Larger is nearer; -1: its code is
+ * not for here: another compiler, an instruction set that this one does not include, or products
+ * that are fused here and were not there.
+ */
+int ctune_target_nearness(const ctune_target *mine, const char *key);
 /* What the words of a key say, the rest by default: for records without facts. */
 void ctune_target_from_key(const char *key, ctune_target *out);
 
@@ -84,6 +90,8 @@ static inline bool ctune_target_fuses(const ctune_target *target) {
 typedef struct ctune_isa {
     const char *macro, *name; /* the compiler's macro that tells it */
     int vector_bytes, n_vector_regs;
+    char family;  /* a machine with one of a family has those behind it, too */
+    bool has_fma; /* every machine of the kind in use has fused products */
 } ctune_isa;
 /* NULL after the last one. */
 const ctune_isa *ctune_isa_get(int i);

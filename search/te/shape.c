@@ -149,8 +149,7 @@ static void box_join(const ctune_region *region, const ctune_access *access, con
     out->any = true;
 }
 
-/* Are all axes of the load loops around the stage? */
-static bool is_around(const ctune_region *region, const ctune_stage *stage, int div) {
+bool ctune_stage_is_inside(const ctune_region *region, const ctune_stage *stage, int div) {
     const ctune_term term = {CTUNE_TERM_DIV, div, 1};
     const ctune_aff load = {0, 1, &term};
     for (int a = 0; a < region->n_axes; a++) {
@@ -185,7 +184,7 @@ bool ctune_tensor_box(const ctune_region *region, int tensor, const int64_t *par
         }
         for (int i = 0; i < region->n_divs; i++) {
             const ctune_access *load = region->divs[i].load;
-            if (load != NULL && load->tensor == tensor && is_around(region, stage, i)) {
+            if (load != NULL && load->tensor == tensor && ctune_stage_is_inside(region, stage, i)) {
                 box_join(region, load, axes, params, &b);
             }
         }

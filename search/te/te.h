@@ -274,8 +274,10 @@ typedef struct ctune_node {
     X(BAND, "&=", 1)                                                                               \
     X(BOR, "|=", 1)                                                                                \
     X(BXOR, "^=", 1)                                                                               \
-    X(MIN, "min=", 1) /* x = x < e ? x : e */                                                      \
-    X(MAX, "max=", 1) /* x = x > e ? x : e */
+    X(MIN, "min=", 1)     /* x = x < e ? x : e */                                                  \
+    X(MAX, "max=", 1)     /* x = x > e ? x : e */                                                  \
+    X(BELOW, "below=", 1) /* x = e < x ? e : x: of floats another NaN, another zero than min= */   \
+    X(ABOVE, "above=", 1) /* x = e > x ? e : x */
 
 typedef enum ctune_update {
 #define X(id, token, assoc) CTUNE_UPDATE_##id,
@@ -396,6 +398,8 @@ CTUNE_MUST_USE ctune_status ctune_te_eval(ctune_ctx *ctx, const ctune_region *re
 
 /* Does the axis occur inside one of aff's divs? */
 bool ctune_aff_div_uses_axis(const ctune_region *region, const ctune_aff *aff, int axis);
+/* Are all axes in the div loops around the stage? */
+bool ctune_stage_is_inside(const ctune_region *region, const ctune_stage *stage, int div);
 /* Does the form, a div of it included, hold an element of a tensor? */
 bool ctune_aff_has_load(const ctune_region *region, const ctune_aff *aff);
 /* Does some div of the region read the tensor? Its elements then are subscripts or bounds. */

@@ -193,9 +193,13 @@ static te_value updated(machine *m, const ctune_stage *stage, te_value old, te_v
         [CTUNE_UPDATE_MUL] = CTUNE_OP_MUL,   [CTUNE_UPDATE_DIV] = CTUNE_OP_DIV,
         [CTUNE_UPDATE_BAND] = CTUNE_OP_BAND, [CTUNE_UPDATE_BOR] = CTUNE_OP_BOR,
         [CTUNE_UPDATE_BXOR] = CTUNE_OP_BXOR, [CTUNE_UPDATE_MIN] = CTUNE_OP_MIN,
-        [CTUNE_UPDATE_MAX] = CTUNE_OP_MAX,
+        [CTUNE_UPDATE_MAX] = CTUNE_OP_MAX,   [CTUNE_UPDATE_BELOW] = CTUNE_OP_MIN,
+        [CTUNE_UPDATE_ABOVE] = CTUNE_OP_MAX,
     };
     te_value a = te_value_convert(old, stage->calc), b = te_value_convert(rhs, stage->calc);
+    if (stage->update == CTUNE_UPDATE_BELOW || stage->update == CTUNE_UPDATE_ABOVE) {
+        return te_value_extreme(ops[stage->update], b, a);
+    }
     return stage->update == CTUNE_UPDATE_MIN || stage->update == CTUNE_UPDATE_MAX
                ? te_value_extreme(ops[stage->update], a, b)
                : binary(m, ops[stage->update], a, b);

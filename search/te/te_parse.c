@@ -219,11 +219,20 @@ static void parse_assume(te_parser *p) {
 }
 
 static void parse_update(te_parser *p, ctune_stage *stage) {
-    if (te_is_word(&p->token, "min") || te_is_word(&p->token, "max")) {
-        stage->update = te_is_word(&p->token, "min") ? CTUNE_UPDATE_MIN : CTUNE_UPDATE_MAX;
-        te_advance(p);
-        te_expect(p, "=");
-        return;
+    static const struct {
+        const char *word;
+        ctune_update update;
+    } words[] = {{"min", CTUNE_UPDATE_MIN},
+                 {"max", CTUNE_UPDATE_MAX},
+                 {"below", CTUNE_UPDATE_BELOW},
+                 {"above", CTUNE_UPDATE_ABOVE}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (te_is_word(&p->token, words[i].word)) {
+            stage->update = words[i].update;
+            te_advance(p);
+            te_expect(p, "=");
+            return;
+        }
     }
     for (int u = 0; u < CTUNE_N_UPDATES; u++) {
         if (te_accept(p, ctune_update_get((ctune_update)u)->token)) {

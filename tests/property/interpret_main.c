@@ -9,7 +9,7 @@
  * fused or rounded, at sizes 0, 1, 2, odd, prime and below a tile. print -> parse -> print of the
  * program is a fixed point.
  *
- *     interpret_main [--pairs N] [--seed S] [--only REGION] [--per-region N]
+ *     interpret_main [--pairs N] [--seed S] [--only REGION] [--per-region N] [--factors 1]
  *
  * `--seed S --only R` repeats one region. A failure prints seed, region, schedule, pass and
  * program; exit code 1.
@@ -42,6 +42,7 @@ typedef struct interpret {
     uint64_t seed;
     long want_pairs, n_pairs, n_checks, n_refused, n_prims, n_splits, n_tiles;
     int only, per_region, n_failures, id;
+    bool wants_factors; /* factorisations and solves alone */
     ctune_region *region;
     ctune_program *program;
     ctune_space *space;
@@ -143,10 +144,7 @@ static bool set_create(interpret *p, int which, value_set *s) {
     for (int t = 0; t < r->n_tensors; t++) {
         if (s->initial.data[t] != NULL && s->initial.bytes[t] > 0) {
             size_t n = s->initial.bytes[t] / (size_t)ctune_type_get(r->tensors[t].type)->bytes;
-            random_fill(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
-            if (!r->reassoc) {
-                random_add_fractions(&p->rng, r->tensors[t].type, n, s->initial.data[t]);
-            }
+            random_fill_tensor(&p->rng, r, t, s->params, n, s->initial.data[t]);
         }
     }
     for (int f = 0; f < 2; f++) {
@@ -335,7 +333,8 @@ static bool region_open(interpret *p, int id) {
     ctune_rng_init(&seeder, p->seed * 0x9e3779b97f4a7c15u + (uint64_t)id);
     ctune_rng_init(&p->rng, ctune_rng_next(&seeder));
     p->id = id;
-    if (random_region_make(&p->ctx, &p->rng, &p->region) != CTUNE_OK) {
+    if ((p->wants_factors ? random_factor_make : random_region_make)(&p->ctx, &p->rng,
+                                                                     &p->region) != CTUNE_OK) {
         fprintf(stderr, "FAIL random_region_make, --seed %llu --only %d: %s\n",
                 (unsigned long long)p->seed, id, p->ctx.error);
         p->n_failures++;
@@ -414,6 +413,8 @@ int main(int argc, char **argv) {
         long value = strtol(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--pairs") == 0) {
             p.want_pairs = value;
+        } else if (strcmp(argv[i], "--factors") == 0) {
+            p.wants_factors = value != 0;
         } else if (strcmp(argv[i], "--seed") == 0) {
             p.seed = (uint64_t)value;
         } else if (strcmp(argv[i], "--only") == 0) {

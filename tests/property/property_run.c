@@ -203,10 +203,7 @@ static void workset_create(property_region *r, int set, ctune_products products,
             snprintf(w->error, sizeof w->error, "tensor %s: no memory", tensor->name);
             return;
         }
-        random_fill(&rng, tensor->type, (size_t)n, w->memory[t].initial);
-        if (!r->region->reassoc) {
-            random_add_fractions(&rng, tensor->type, (size_t)n, w->memory[t].initial);
-        }
+        random_fill_tensor(&rng, r->region, t, r->params[set], (size_t)n, w->memory[t].initial);
         memcpy(w->memory[t].want, w->memory[t].initial, bytes[t]);
         want[t] = w->memory[t].want;
         w->tensors[t] = w->memory[t].data;

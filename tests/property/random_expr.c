@@ -51,7 +51,7 @@ static void aff_range(const gen *g, const ctune_aff *aff, linear *lo, linear *hi
         } else if (t->kind == CTUNE_TERM_AXIS) {
             axis_range(g, t->id, &l, &h);
         } else {
-            h = g->info[g->div_axis[t->id]].hi; /* floor(value / d) of a value >= 0 */
+            h = g->div_hi[t->id];
         }
         linear_add(lo, t->coef > 0 ? &l : &h, t->coef);
         linear_add(hi, t->coef > 0 ? &h : &l, t->coef);
@@ -87,8 +87,29 @@ static const ctune_aff *make_div(gen *g, int axis, int64_t den) {
     if (g->n_divs == MAX_DIVS || g->info[axis].lo < 0) {
         return g->info[axis].value;
     }
-    g->div_axis[g->n_divs] = axis;
+    g->div_hi[g->n_divs] = g->info[axis].hi; /* floor(value / d) of a value >= 0 */
     g->divs[g->n_divs] = (ctune_div){.num = g->info[axis].value, .den = den};
+    return ctune_aff_term(g->a, CTUNE_TERM_DIV, g->n_divs++, 1);
+}
+
+const ctune_aff *gen_load(gen *g, int axis, int64_t shift, bool again, linear hi) {
+    static const ctune_type types[] = {CTUNE_I32, CTUNE_I32, CTUNE_I16, CTUNE_U32, CTUNE_I64};
+    ctune_access *load = CTUNE_NEW(g->a, ctune_access);
+    const ctune_aff **idx = CTUNE_NEW_ARRAY(g->a, const ctune_aff *, 1);
+    if (load == NULL || idx == NULL || g->n_divs == MAX_DIVS ||
+        (!again && (g->n_loads == MAX_LOADS || g->n_tensors + 4 > MAX_TENSORS))) {
+        return NULL;
+    }
+    if (!again) {
+        g->load_tensor =
+            gen_new_tensor(g, 'X', types[below(g, (int)(sizeof types / sizeof types[0]))], 1);
+        g->n_loads++;
+    }
+    idx[0] = gen_place_index(g, g->load_tensor, 0,
+                             ctune_aff_add_const(g->a, g->info[axis].value, shift));
+    *load = (ctune_access){.tensor = g->load_tensor, .n_idx = 1, .idx = idx};
+    g->div_hi[g->n_divs] = hi;
+    g->divs[g->n_divs] = (ctune_div){.load = load};
     return ctune_aff_term(g->a, CTUNE_TERM_DIV, g->n_divs++, 1);
 }
 
@@ -123,6 +144,12 @@ int gen_pick_input(gen *g) {
 static const ctune_aff *subscript(gen *g, int axis, bool is_plain) {
     const ctune_aff *value = g->info[axis].value;
     int kind = is_plain ? 0 : below(g, 100);
+    if (g->has_loads && !is_plain && chance(g, 30)) {
+        const ctune_aff *load = gen_load(g, axis, 0, false, (linear){.c = 5});
+        if (load != NULL) {
+            return chance(g, 70) ? load : ctune_aff_add(g->a, load, value);
+        }
+    }
     if (kind < 60) {
         return value;
     }

@@ -8,8 +8,9 @@
 enum {
     MAX_PARAMS = 2,
     MAX_AXES = 16,
-    MAX_TENSORS = 12,
-    MAX_DIVS = 6,
+    MAX_TENSORS = 16,
+    MAX_DIVS = 10,
+    MAX_LOADS = 3, /* index tensors */
     MAX_STAGES = 6,
     MAX_KIDS = 6,
     SMALL_REP = 100 /* representative values up to this are also run */
@@ -37,13 +38,16 @@ typedef struct gen {
     ctune_axis axes[MAX_AXES];
     axis_info info[MAX_AXES];
     ctune_div divs[MAX_DIVS];
-    int div_axis[MAX_DIVS];
+    linear div_hi[MAX_DIVS]; /* all are >= 0 */
     ctune_stage stages[MAX_STAGES];
     int n_params, n_tensors, n_axes, n_divs, n_stages;
     int n_open, open[CTUNE_MAX_DEPTH], max_depth;
     ctune_type type; /* of most tensors */
     ctune_type calc; /* in which expressions are computed */
     bool is_simple;  /* sums may be reordered and stay exact: nobody else reads a result */
+    bool has_loads;  /* subscripts and bounds may be elements of index tensors */
+    int n_loads;     /* index tensors so far */
+    int load_tensor; /* the last one */
     int n_inputs, n_results;
     int inputs[MAX_TENSORS]; /* only read; made at the first use, -1 before */
     int results[MAX_TENSORS];
@@ -66,6 +70,9 @@ const ctune_aff *gen_axis_aff(gen *g, int axis, int64_t coef);
 const ctune_aff *gen_param_aff(gen *g, int param, int64_t coef);
 /* An index of a tensor's dimension d: moved to start at 0 or above; the extent grows. */
 const ctune_aff *gen_place_index(gen *g, int tensor, int d, const ctune_aff *aff);
+/* An element of a new index tensor at the value of an open axis plus shift; NULL: enough of them.
+ * again: of the tensor that the last call made. hi: its largest value. */
+const ctune_aff *gen_load(gen *g, int axis, int64_t shift, bool again, linear hi);
 /* Letter R: a result, which later stages may read and update, too. */
 int gen_new_tensor(gen *g, char letter, ctune_type type, int rank);
 /* A tensor that is only read. */

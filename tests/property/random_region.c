@@ -35,8 +35,9 @@ static ctune_update pick_update(gen *g, bool is_reduction) {
         return CTUNE_UPDATE_ADD;
     }
     if (kind < (is_reduction ? 90 : 30)) {
-        static const ctune_update ints[] = {CTUNE_UPDATE_SUB,  CTUNE_UPDATE_MIN, CTUNE_UPDATE_MAX,
-                                            CTUNE_UPDATE_BXOR, CTUNE_UPDATE_BOR, CTUNE_UPDATE_MUL};
+        static const ctune_update ints[] = {CTUNE_UPDATE_SUB, CTUNE_UPDATE_ABOVE,
+                                            CTUNE_UPDATE_MAX, CTUNE_UPDATE_BXOR,
+                                            CTUNE_UPDATE_BOR, CTUNE_UPDATE_MUL};
         return ints[below(g, ctune_type_is_float(g->calc) ? 3 : 6)];
     }
     return g->is_simple && is_reduction ? CTUNE_UPDATE_ADD : CTUNE_UPDATE_SET;
@@ -105,12 +106,17 @@ typedef enum loop_kind {
     LOOP_BELOW,
     LOOP_ABOVE,
     LOOP_STRIDED,
-    LOOP_MIN
+    LOOP_MIN,
+    LOOP_ROW, /* from one load to another */
+    LOOP_LENGTH
 } loop_kind;
 
 static loop_kind pick_loop(gen *g) {
     int kind = below(g, 100);
     bool has_outer = g->n_open > 0;
+    if (g->has_loads && has_outer && chance(g, 25)) {
+        return chance(g, 70) ? LOOP_ROW : LOOP_LENGTH;
+    }
     if (kind < 50 || g->n_params == 0) {
         return g->n_params == 0 ? LOOP_CONST : LOOP_PLAIN;
     }
@@ -136,11 +142,29 @@ static loop open_loop(gen *g, loop_kind kind) {
     info->hi.c = -1;
     int64_t lo = 0, step = 1;
     const ctune_aff *last = NULL; /* last value, inclusive */
+    const ctune_aff *start = NULL, *end = NULL;
+    linear hi = {.c = 2 * CTUNE_LOAD_TRIPS - 1};
+    if (kind == LOOP_ROW || kind == LOOP_LENGTH) {
+        int outer = g->open[below(g, g->n_open)];
+        if (kind == LOOP_ROW) { /* values up to TRIPS * (ordinal + 1), see ctune_load_model_get */
+            hi.c += CTUNE_LOAD_TRIPS * (g->info[outer].hi.c + 4);
+            for (int k = 0; k < g->n_params; k++) {
+                hi.p[k] = CTUNE_LOAD_TRIPS * g->info[outer].hi.p[k];
+            }
+        }
+        start = gen_load(g, outer, 0, false, hi);
+        end = kind == LOOP_ROW && start != NULL ? gen_load(g, outer, 1, true, hi) : start;
+        g->is_param_used[0] |= start != NULL && g->n_params > 0;
+    }
+    bool is_opaque = end != NULL;
+    kind = (kind == LOOP_ROW || kind == LOOP_LENGTH) && !is_opaque
+               ? g->n_params > 0 ? LOOP_PLAIN : LOOP_CONST
+               : kind;
     if (kind == LOOP_CONST) {
         int n = chance(g, 30) ? between(g, 8, 20) : between(g, 1, 5);
         last = gen_constant(g, n - 1);
         info->hi.c = n - 1;
-    } else {
+    } else if (!is_opaque) {
         last = ctune_aff_add_const(g->a, gen_param_aff(g, p, 1), -1);
         info->hi.p[p] = 1;
     }
@@ -155,6 +179,12 @@ static loop open_loop(gen *g, loop_kind kind) {
         g->axes[id].step = step;
         info->value = ctune_aff_add_const(g->a, gen_axis_aff(g, id, step), lo);
         add_cons(&l, gen_axis_aff(g, id, 1));
+    } else if (is_opaque) {
+        last = ctune_aff_add_const(g->a, kind == LOOP_ROW ? end : start, -1);
+        info->hi = hi;
+        if (kind == LOOP_ROW) {
+            add_cons(&l, ctune_aff_sub(g->a, info->value, start));
+        }
     } else if (kind == LOOP_BELOW || kind == LOOP_ABOVE) {
         int outer = g->open[below(g, g->n_open)], shift = between(g, -1, 1);
         const ctune_aff *edge = ctune_aff_add_const(g->a, g->info[outer].value, shift);
@@ -168,7 +198,7 @@ static loop open_loop(gen *g, loop_kind kind) {
         }
     }
     info->lo = lo;
-    if (kind != LOOP_STRIDED && kind != LOOP_ABOVE) {
+    if (kind != LOOP_STRIDED && kind != LOOP_ABOVE && kind != LOOP_ROW) {
         add_cons(&l, ctune_aff_add_const(g->a, info->value, -lo));
     }
     add_cons(&l, ctune_aff_sub(g->a, last, info->value));
@@ -341,6 +371,26 @@ static const ctune_node *stencil(gen *g) {
     return close_loop(g, &time, sequence(g, n, kids));
 }
 
+/* A matrix updated from its own row and column k in step k: paths, eliminations. */
+static const ctune_node *pivot(gen *g) {
+    static const int target[2] = {1, 2}, column[2] = {1, 0}, row[2] = {0, 2};
+    int a = gen_new_tensor(g, 'R', g->type, 2);
+    loop loops[3];
+    for (int d = 0; d < 3; d++) {
+        loops[d] = open_loop(g, d > 0 && chance(g, 15) ? LOOP_SHIFTED : LOOP_PLAIN);
+    }
+    const ctune_expr *x = gen_read_access(g, gen_make_access(g, a, column, true));
+    const ctune_expr *y =
+        chance(g, 80) ? gen_read_access(g, gen_make_access(g, a, row, true)) : gen_leaf(g);
+    const ctune_expr *sum = gen_node(g, CTUNE_OP_ADD, g->calc, 2, x, y, NULL);
+    ctune_update update = chance(g, 60) ? CTUNE_UPDATE_MIN : CTUNE_UPDATE_SET;
+    const ctune_node *body = new_stage(g, gen_make_access(g, a, target, true), update, sum);
+    for (int d = 2; d >= 0; d--) {
+        body = close_loop(g, &loops[d], body);
+    }
+    return body;
+}
+
 /* A scalar temporary: set, summed over an inner loop, used. */
 static const ctune_node *with_temporary(gen *g) {
     int depth = between(g, 1, 2), order[2] = {0, 1};
@@ -403,6 +453,8 @@ static const ctune_node *random_program(gen *g) {
         kids[0] = product(g);
     } else if (kind < 55) {
         kids[0] = stencil(g);
+    } else if (kind < 59) {
+        kids[0] = pivot(g);
     } else if (kind < 68) {
         kids[0] = with_temporary(g);
     } else if (kind < 84) {
@@ -489,6 +541,7 @@ static ctune_status make_once(ctune_ctx *ctx, ctune_rng *rng, bool *is_whole, ct
         g.params[p] = (ctune_param){.name = names[p], .c_text = names[p], .type = CTUNE_I32};
     }
     pick_types(&g);
+    g.has_loads = chance(&g, 25);
     g.n_inputs = between(&g, 2, 4);
     for (int i = 0; i < g.n_inputs; i++) {
         g.inputs[i] = -1;
@@ -573,6 +626,34 @@ void random_fill(ctune_rng *rng, ctune_type type, size_t n, void *out) {
             memset((char *)out + i * (size_t)ctune_type_get(type)->bytes, 0, 1);
             break;
         }
+    }
+}
+
+/* Elements of an index tensor: where the model has them, but for bounds that end before they start.
+ */
+static void fill_index(ctune_rng *rng, const ctune_region *region, int tensor,
+                       const int64_t *params, size_t n, void *out) {
+    ctune_load_model model = ctune_load_model_get(region, tensor, params);
+    size_t bytes = (size_t)ctune_type_get(region->tensors[tensor].type)->bytes;
+    for (size_t i = 0; i < n; i++) {
+        int64_t value = model.slope * (int64_t)i + model.lo +
+                        (int64_t)ctune_rng_below(rng, (uint64_t)model.width);
+        if (model.slope != 0 && ctune_rng_below(rng, 4) == 0) {
+            value = (int64_t)ctune_rng_below(rng, (uint64_t)value + 1);
+        }
+        memcpy((char *)out + i * bytes, &value, bytes);
+    }
+}
+
+void random_fill_tensor(ctune_rng *rng, const ctune_region *region, int tensor,
+                        const int64_t *params, size_t n, void *out) {
+    if (ctune_tensor_is_index(region, tensor)) {
+        fill_index(rng, region, tensor, params, n, out);
+        return;
+    }
+    random_fill(rng, region->tensors[tensor].type, n, out);
+    if (!region->reassoc) {
+        random_add_fractions(rng, region->tensors[tensor].type, n, out);
     }
 }
 

@@ -28,6 +28,10 @@ void random_region_sizes(const ctune_region *region, ctune_rng *rng, int which, 
 
 /* Integer-valued contents for n elements of the type. */
 void random_fill(ctune_rng *rng, ctune_type type, size_t n, void *out);
+/* The contents of one of the region's tensors at these sizes: both, and elements that are
+ * subscripts or bounds stay in range. */
+void random_fill_tensor(ctune_rng *rng, const ctune_region *region, int tensor,
+                        const int64_t *params, size_t n, void *out);
 /* For regions whose sums keep their order: floats get fractions, so that a product rounded at the
  * wrong place shows. */
 void random_add_fractions(ctune_rng *rng, ctune_type type, size_t n, void *data);

@@ -29,7 +29,7 @@ compare() {
 # flags: of all compiles
 check_kernel() {
     rm -rf ctune.lock .ctune
-    "$CTUNE" tune "$name.c" --trials 8 --batch 8 --rounds 3 -- $flags >"$work/stdout" 2>"$work/stderr"
+    "$CTUNE" tune "$name.c" --trials 5 --batch 5 --rounds 3 -- $flags >"$work/stdout" 2>"$work/stderr"
     code=$?
     grep -q 'but for contraction' "$work/stdout" && is_contracted=yes
     case $code in
@@ -51,6 +51,8 @@ check_kernel() {
         compare "$want" "$got" "tuned with $flags"
     done
 
+    # what the compiler decides about contraction is no matter of the plugin's
+    case $flags in *-ffp-contract=off) return ;; esac
     # through the compiler's plugin: the lock, with the same code as above, and without a lock what the model thinks
     if plugin=$("$CTUNE" flags "$compiler" 2>"$work/stderr"); then
         eval "set -- $plugin"

@@ -72,6 +72,23 @@ search)
     expect 0 "$bench" search predict $common --size MINI --budget 1 gemm
     out_has '^gemm  *share '
     ;;
+models)
+    common="--ctune $CTUNE --out out --kernels 3 --per-task 6"
+    expect 0 "$bench" models $common --kinds estimate,gbt --trees 5 --folds 2 --settings "held-out,znver5 for r,all of its"
+    out_has '^held-out kernels$'
+    out_has '^both, znver5 for rocketlake$'
+    out_has '^estimate  *[0-9.]* ([0-9.]*) '
+    out_has '^gbt  *[0-9.]* ([0-9.]*) '
+    out_has '^clang 19 rocketlake: all of its labels alone$'
+    [ "$(wc -l <out/models.tsv)" = 7 ] || fail "models.tsv"
+    if "$CTUNE" model info "$CTUNE_ROOT/tests/fuzz/corpus/net/linear" 2>&1 | grep -q BLAS; then
+        exit 0
+    fi
+    expect 0 "$bench" models $common --kinds mlp,tlp-lstm,mtl-tlp --width 16 --epochs 1 --folds 2 --settings held-out
+    out_has '^tlp-lstm  *[0-9.]* ([0-9.]*) '
+    expect 2 "$bench" models --kinds nonsense
+    err_has 'there are: .*treegru'
+    ;;
 build)
     for compiler in clang-19 gcc; do
         "$CTUNE" flags "${compiler%-19}" >/dev/null 2>&1 || continue
@@ -92,7 +109,7 @@ usage)
     err_has 'there are: .*dot'
     expect 3 "$bench" rate --ctune ./nowhere
     err_has 'is missing'
-    for action in gemm kernels operators rate overrun search build; do
+    for action in gemm kernels operators rate overrun search build models; do
         expect 0 "$bench" $action --help
         out_has 'usage'
     done

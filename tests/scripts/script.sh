@@ -68,5 +68,23 @@ END
     expect 0 "$scripts/train-global" --ctune "$CTUNE" --data data.jsonl.gz -o new/cpu.model
     [ -s new/cpu.model ] || fail "no model"
     ;;
+generate-kernels)
+    expect 2 "$scripts/generate-kernels" --families nonsense
+    err_has 'there are: contraction'
+    expect 0 "$scripts/generate-kernels" --count 300 --list
+    [ "$(wc -l <"$work/stdout")" -ge 290 ] || fail "few kernels"
+    expect 0 "$scripts/generate-kernels" --count 20 --seed 3 -o a
+    expect 0 "$scripts/generate-kernels" --count 20 --seed 3 -o b
+    diff -r a b >/dev/null || fail "not the same again"
+    # one of each family: plain C without a warning; extracted, searched a little, the same bits as the original
+    for file in $(ls a | awk 'NR % 2'); do
+        gcc -std=c11 -Wall -Wextra -Werror -Wno-unknown-pragmas -fsyntax-only "a/$file" || fail "$file warns"
+        expect 0 "$CTUNE" show te "a/$file" -- $clang
+    done
+    for file in $(ls a | awk 'NR % 4 == 1'); do
+        expect 0 "$CTUNE" tune "a/$file" --sizes "$(sed -n 's/^#pragma tune sizes(\(.*\))$/\1/p' "a/$file" | sed 's/=[0-9|]*/=13/g; s/ //g')" --trials 3 --rounds 3 --quiet --history h.db --lock l.lock -- $clang
+        expect 0 "$CTUNE" check "a/$file" --lock l.lock --quiet -- $clang
+    done
+    ;;
 *) fail "no script $1" ;;
 esac

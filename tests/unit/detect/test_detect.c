@@ -215,6 +215,49 @@ static void test_iso(void **state) {
     }
 }
 
+static void test_nearness(void **state) {
+    (void)state;
+    ctune_target mine;
+    ctune_target_from_key("clang 19 znver5 avx512 t1 00000001", &mine);
+    mine.has_fma = true;
+    snprintf(mine.flags, sizeof mine.flags, "-O3");
+    char key[256], own[256];
+    ctune_target_key(&mine, own, sizeof own);
+    const char *hash = strrchr(own, ' ');
+    /* the nearest first; "": not for here */
+    static const struct {
+        const char *key;
+        bool has_hash, is_usable;
+    } rows[] = {
+        {"clang 19 znver5 avx512 t1", true, true},
+        {"clang 19 znver4 avx512 t1", true, true},
+        {"clang 19 znver4 avx512 t2", true, true},
+        {"clang 18 znver4 avx512 t1", true, true},
+        {"clang 19 znver4 avx512 t1", false, true},
+        {"clang 19 znver3 avx2 t1", true, true},
+        {"clang 19 nehalem sse4.2 t1", true, false},
+        {"gcc 12 znver5 avx512 t1", true, false},
+        {"clang 19 generic neon t1", true, false},
+        {"clang 19 x y t1", true, false},
+        {"nonsense", false, false},
+    };
+    int last = 1 << 30;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        snprintf(key, sizeof key, "%s%s", rows[i].key, rows[i].has_hash ? hash : " 12345678");
+        int nearness = ctune_target_nearness(&mine, key);
+        if ((nearness >= 0) != rows[i].is_usable || (nearness >= 0 && nearness >= last)) {
+            fail_msg("%s: %d after %d", key, nearness, last);
+        }
+        last = nearness >= 0 ? nearness : last;
+    }
+    /* fewer instructions here than there; without fused products sse4.2 is as good */
+    ctune_target_from_key("clang 19 znver3 avx2 t1 00000001", &mine);
+    mine.has_fma = true;
+    assert_int_equal(ctune_target_nearness(&mine, "clang 19 znver5 avx512 t1 00000001"), -1);
+    mine.contract = CTUNE_CONTRACT_OFF;
+    assert_true(ctune_target_nearness(&mine, "clang 19 nehalem sse4.2 t1 00000001") >= 0);
+}
+
 static void test_contraction(void **state) {
     (void)state;
     static const struct {
@@ -390,10 +433,11 @@ static void test_standards(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_macros),      cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_codeless),    cmocka_unit_test(test_iso),
-        cmocka_unit_test(test_contraction), cmocka_unit_test(test_standards),
-        cmocka_unit_test(test_caches),      cmocka_unit_test(test_compilers),
+        cmocka_unit_test(test_macros),    cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_codeless),  cmocka_unit_test(test_iso),
+        cmocka_unit_test(test_nearness),  cmocka_unit_test(test_contraction),
+        cmocka_unit_test(test_standards), cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_compilers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

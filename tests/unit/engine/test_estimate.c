@@ -44,6 +44,41 @@ static void test_gemm(void **state) {
     fixture_clear(&f);
 }
 
+/* Time tiles that fit a cache save traffic; larger and leaner ones save more, too large ones less.
+ */
+static void test_time_tiles(void **state) {
+    (void)state;
+    fixture f;
+    fixture_init(&f, te_sample_jacobi2d());
+    double source = estimate(&f, "");
+    double small = estimate(&f, "split t 2 -> tt t; tile 2*t + i + i_2 + S1 by 4 -> it at t");
+    double right = estimate(&f, "split t 16 -> tt t; tile 2*t + i + i_2 + S1 by 16 -> it at t");
+    double large = estimate(&f, "split t 16 -> tt t; tile 2*t + i + i_2 + S1 by 600 -> it at t");
+    assert_true(source > 2 * right);
+    assert_true(small > 1.2 * right);
+    assert_true(large > 1.5 * right);
+    fixture_clear(&f);
+}
+
+/* In place: each point waits for the one before it, unless others stand between them. */
+static void test_recurrence(void **state) {
+    static const char te[] =
+        "te 1\nregion r\nparam n i32 sizes 2000\naxis i i32\naxis j i32\ntensor A f64 [n][n]\n"
+        "stage S0: A[i][j] = (A[i - 1][j] + A[i][j - 1]) / 3.0\n"
+        "order {\n for i: 1 <= i < n {\n  for j: 1 <= j < n {\n   S0\n  }\n }\n}\n";
+    (void)state;
+    fixture f;
+    fixture_init(&f, te);
+    double source = estimate(&f, "");
+    double wave = estimate(&f, "split i 32 -> iv i; wave i + j -> w");
+    double narrow = estimate(&f, "split i 2 -> iv i; wave i + j -> w");
+    double across = estimate(&f, "split i 32 -> i0 i1; reorder i0 j i1");
+    assert_true(source > 2 * wave);
+    assert_true(narrow > 1.3 * wave);
+    assert_true(across > 0.8 * source); /* i1 carries, too */
+    fixture_clear(&f);
+}
+
 /* Too few accumulators wait for each other, too many spill. */
 static void test_register_tile(void **state) {
     (void)state;
@@ -160,7 +195,8 @@ static void test_speed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),          cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_time_tiles),
+        cmocka_unit_test(test_recurrence),    cmocka_unit_test(test_parallel),
         cmocka_unit_test(test_pack),          cmocka_unit_test(test_all_samples),
         cmocka_unit_test(test_speed),
     };

@@ -31,6 +31,9 @@ typedef struct extract_case {
 static void answer_diag(void *user, const ctune_diag *d) {
     ctune_text_printf(user, "%d:%d: %s [%s] %s\n", d->line, d->col,
                       ctune_severity_name(d->severity), d->code != NULL ? d->code : "", d->text);
+    if (d->hint != NULL) {
+        ctune_text_printf(user, "help: %s\n", d->hint);
+    }
     if (d->severity == CTUNE_REMARK && (d->hint == NULL || d->line < 1)) {
         ctune_text_append(user, "MISSING HINT OR PLACE\n");
     }

@@ -4,6 +4,9 @@
 #define F(body)                                                                                    \
     "void f(int n, int m, int lda, float *a, float *b, int *k) { TUNE; for (int i = 0; i < n; "    \
     "i++) for (int j = 0; j < n; j++) { " body " } }"
+#define R(body)                                                                                    \
+    "void f(int n, const int *k, const float *b, float *restrict a) { TUNE; for (int i = 0; i < "  \
+    "n; i++) { " body " } }"
 #define TYPES                                                                                      \
     "struct v { float x, y; }; typedef struct { int n, w; float *data; float m[4][8]; struct v "   \
     "p[64]; float s; unsigned char *px; } S;\n"
@@ -245,11 +248,43 @@ static const extract_case handled[] = {
      "void f(n, a) int n; float *a; { TUNE; for (int i = 0; i < n; i++) a[i] = 1; }",
      {"S0: a[i]"},
      {"-std=gnu89"}},
+    {"rows behind pointers",
+     "void f(int n, int m, double **v) { TUNE; for (int i = 0; i < n; i++) for (int j = 0; j < m; "
+     "j++) "
+     "v[i][j] = 1; }",
+     {"[?][v_step_8]", "\"v[0][$L]\"", "assume v_step_8 - 1 >= 0", "ctune_row_step(v, 0L, "}},
+    {"rows behind pointers from the second on",
+     "struct g { int n; float **row; }; void f(struct g *s) { TUNE; for (int i = 1; i < s->n; i++) "
+     "for "
+     "(int j = 0; j < s->n; j++) s->row[i][j] = s->row[i][j] + 1; }",
+     {"\"s->row[1][$L]\"", "ctune_row_step(s->row, 1L, "}},
+    {"gather", R("a[i] = b[k[i]];"), {"div @0 = k[i]", "S0: a[i] = b[@0]"}},
+    {"gather with offset", R("a[i] = b[k[i] - 1];"), {"div @0 = k[i]", "b[@0 - 1]"}},
+    {"gather by a local", R("int q = k[i]; a[i] = b[q] + b[q + 1];"), {"b[@0] + b[@0 + 1]"}},
+    {"gather twice", R("a[i] = b[k[k[i]]];"), {"div @0 = k[i]", "div @1 = k[@0]", "b[@1]"}},
+    {"gather of rows",
+     "void f(int n, int m, const int *k, const float *b, float *restrict a) { TUNE; for (int i = "
+     "0; "
+     "i < n; i++) for (int j = 0; j < m; j++) a[i * m + j] = b[k[i] * m + j]; }",
+     {"b[@0][j]", "b f32 [?][m]"}},
+    {"scatter", R("a[k[i]] += b[i];"), {"div @0 = k[i]", "a[@0] += b[i]"}},
+    {"table of bytes",
+     "void f(int n, const unsigned char *p, const float t[256], float *restrict a) { TUNE; for "
+     "(int "
+     "i = 0; i < n; i++) a[i] = t[p[i]]; }",
+     {"div @0 = p[i]", "t f32 [256]"}},
+    {"index in a struct",
+     "struct m { int n; int *row; }; void f(const struct m *s, const float *b, float *restrict a) "
+     "{ "
+     "TUNE; for (int i = 0; i < s->n; i++) a[i] = b[s->row[i]]; }",
+     {"\"s->row[$0]\""}},
+    {"condition on an index", R("int q = k[i]; if (q > 0) a[i] = b[q];"), {"; when k[i] > 0"}},
 };
 
 static const extract_case refused[] = {
-    {"indirect", F("a[k[i]] = 1;"), {"[subscript-indirect]", "'k[i]'"}},
-    {"indirect local", F("int q = k[i]; a[q] = 1;"), {"[subscript-indirect]", "'q'"}},
+    {"indirect", F("a[k[i]] = 1; k[i] = 2;"), {"[subscript-indirect]", "'k[i]'"}},
+    {"indirect through what is written", F("k[k[i]] = 1;"), {"[subscript-indirect]", "'k[i]'"}},
+    {"indirect local", F("int q = k[i]; a[q] = 1; k[i] = 2;"), {"[subscript-indirect]", "'q'"}},
     {"bound in an array that is written",
      "void f(int *k) { TUNE; for (int i = 0; i < k[0]; i++) k[i] = 1; }",
      {"[bound-reads-array]"}},
@@ -274,7 +309,17 @@ static const extract_case refused[] = {
      "j < n; j++) *p++ = 1; } }",
      {"[moving-pointer]"}},
     {"pointers in an array",
-     "void f(int n, float **v) { TUNE; for (int i = 0; i < n; i++) v[i][0] = 1; }",
+     "void f(int n, const int *k, float **v) { TUNE; for (int i = 0; i < n; i++) v[k[i]][0] = 1; }",
+     {"[pointer-to-pointer]"}},
+    {"pointers in an array on a condition",
+     "void f(int n, const int *k, float **v) { TUNE; for (int i = 0; i < n; i++) for (int j = 0; j "
+     "< "
+     "n; j++) if (k[i]) v[i][j] = 1; }",
+     {"[pointer-to-pointer]"}},
+    {"pointers to bytes",
+     "void f(int n, unsigned char **v) { TUNE; for (int i = 0; i < n; i++) for (int j = 0; j < n; "
+     "j++) "
+     "v[i][j] = 1; }",
      {"[pointer-to-pointer]"}},
     {"cast", F("((int *)a)[i] = 1;"), {"[pointer-cast]"}},
     {"cast from void",

@@ -5,6 +5,22 @@
     "void f(int n, int m, unsigned u, long l, float *a, float *b, int *k) { TUNE; " body " }"
 
 static const extract_case handled[] = {
+    {"rows of a sparse matrix",
+     "void f(int n, const int *r, const int *c, const float *v, const float *x, float *restrict y) "
+     "{ "
+     "TUNE; for (int i = 0; i < n; i++) for (int k = r[i]; k < r[i + 1]; k++) y[i] += v[k] * "
+     "x[c[k]]; }",
+     {"div @0 = r[i]", "for k: k - @0 >= 0, -k + @1 - 1 >= 0", "x[@2]"}},
+    {"lengths, counters declared before",
+     "void f(int n, const short *len, const float *b, float *restrict y) { int i, k; TUNE; for (i "
+     "= 0; "
+     "i < n; i++) for (k = 0; k <= len[i]; k++) y[i] += b[k]; }",
+     {"for k: k >= 0, -k + @0 >= 0"}},
+    {"steps from a load",
+     "void f(int n, const int *r, const float *b, float *restrict y) { TUNE; for (int i = 0; i < "
+     "n; "
+     "i++) for (int k = r[i]; k < r[i + 1]; k += 2) y[i] += b[k]; }",
+     {"b[2*k + @0]"}},
     {"lt", F("for (int i = 0; i < n; ++i) a[i] = 1;"), {"i >= 0, -i + n - 1 >= 0", "!assume"}},
     {"le", F("for (int i = 1; i <= n; i++) a[i] = 1;"), {"i - 1 >= 0, -i + n >= 0"}},
     {"gt", F("for (int i = n; i > 0; i--) a[i] = 1;"), {"axis i i32 step -1", "a[-i + n] ="}},
@@ -121,8 +137,17 @@ static const extract_case refused[] = {
      F("for (int i = 0; i < n; i++) { a[i] = 1; n--; }"),
      {"[bound-changes]", "'n'"}},
     {"bound reads array",
-     F("for (int i = 0; i < n; i++) for (int j = 0; j < k[i]; j++) a[j] = 1;"),
+     F("for (int i = 0; i < n; i++) for (int j = 0; j < k[i]; j++) k[j] = 1;"),
      {"[bound-reads-array]", "'k[i]'"}},
+    {"bound reads array on a condition",
+     "void f(int n, const int *k, float *restrict a) { TUNE; for (int i = 0; i < n; i++) if (k[i] "
+     "> "
+     "0) for (int j = k[i]; j < k[i + 1]; j++) a[i] += j; }",
+     {"[bound-reads-array]", "on a condition"}},
+    {"bound reads array, counter is read after it",
+     "int f(int n, const int *k, float *restrict a) { int j = 0; TUNE; for (int i = 0; i < n; i++) "
+     "for (j = k[i]; j < k[i + 1]; j++) a[i] += j; return j; }",
+     {"[counter-live-out]"}},
     {"i times i",
      F("for (int i = 0; i < n; i++) for (int j = 0; j < i * i; j++) a[j] = 1;"),
      {"[bound-not-affine]", "i * i"}},

@@ -224,6 +224,35 @@ static const run_case_t cases[] = {
     {"", "for (int i = 0; i < n; i++) if (dot(b, b + i, 3) > 20) a[i] = dot(a + i, b, 2); else "
          "a[i] = global(b[i]);"},
     {"", "for (int i = 0; i < n; i++) sort2(k + 2 * i, k + 2 * i + 1);"},
+    {"", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { int q = i * m + j; int w = j "
+         "== 0 ? q : "
+         "q - 1, e = j == m - 1 ? q : q + 1, u = i == 0 ? q : q - m, d = i == n - 1 ? q : q + m; "
+         "a[q] = "
+         "b[w] + 2 * b[e] + 3 * b[u] + 4 * b[d]; }"},
+    /* switch */
+    {"", "for (int i = 0; i < n; i++) switch (m) { case 3: a[i] = 1; break; case 6: a[i] = 2; "
+         "default: b[i] = 3; }"},
+    {"", "for (int i = 0; i < n; i++) { switch (k[i]) { case 1: case 2: a[i] = 1; break; case -3: "
+         "a[i] = 2; k[i] = 1; case 4: b[i] = 5; break; } a[i] += 1; }"},
+    {"", "for (int i = 0; i < n; i++) { switch (i % 3) { default: a[i] = 4; break; case 0: a[i] = "
+         "b[i]; "
+         "break; case 2: a[i] = 1; } }"},
+    {"",
+     "for (int i = 0; i < n; i++) { switch (k[i] & 3) { case 0: continue; case 1: a[i] = 2; break; "
+     "case 2: { a[i] = 3; break; } } k[i] = 7; }"},
+    {"", "for (int i = 0; i < n; i++) a[i] = choose(b[i], k[i] & 3) + choose(b[i], m);"},
+    {"",
+     "for (int i = 0; i < n; i++) switch (k[i]) { case 1: if (b[i] > 0) a[i] = 1; else a[i] = 2; "
+     "break; default: for (int j = 0; j < m; j++) a[i] += b[j]; }"},
+    /* values of earlier iterations */
+    {"int p = 7;", "{ int q = 9; for (int i = 0; i < n; i++) { a[i] = b[i] + b[p] + b[q]; q = p; p "
+                   "= i; } }"},
+    {"",
+     "{ int q = 9, p = 5, o = 3; for (int i = 2; i < n; i++) { a[i] = b[o] + b[p] + b[q]; o = q; "
+     "q = p; p = i; } }"},
+    {"", "{ int j = -1, q; for (int i = 0; i < n; i++) { q = j + 1; a[i] = b[q]; j = q + 1; b[q] = "
+         "a[i]; } }"},
+    {"", "{ int q = 4, p = 2; for (int i = 0; i < n; i++) { a[q] = b[p]; q = p; p += 2; } }"},
     /* loops in other forms */
     {"", "{ int i = 2; while (i < n) { a[i] = b[i] + 1; i++; } }"},
     {"", "for (int i = 0; i < n; i++) { int j = i; while (j < m) { a[j] += b[i]; j++; } k[m] = "
@@ -298,6 +327,8 @@ static const char helpers[] =
     "static int largest(int a, int b, int c) { int k; if (a <= b) k = b; else k = a; if (k <= c) "
     "return c; return k; }\n"
     "static void sort2(int *x, int *y) { if (*x > *y) { int t = *x; *x = *y; *y = t; } }\n"
+    "static double choose(double x, int how) { switch (how) { case 0: return x; case 1: return x > "
+    "0 ? x : 0; case 3: { double t = x * x; return t + 1; } } return -1; }\n"
     "static double global(double x) { double t[3]; for (int i = 0; i < 3; i++) t[i] = x + i; "
     "return t[0] * t[1] + t[2]; }\n"
     "#endif\n";

@@ -21,11 +21,20 @@ static const extract_case defaults[] = {
     {"offsets and strides",
      F("TUNE; for (int i = 1; i < n - 1; i++) v[3 * i + 2] = v[i];"),
      {"param n i32 sizes 167\n"}},
+    {"halo in both dimensions",
+     "double in[900][1200], out[900][1200]; void f(int h, int w) { TUNE; for (int i = 1; i < h - "
+     "1; "
+     "i++) for (int j = 1; j < w - 1; j++) { double s = 0; for (int y = -1; y <= 1; y++) for (int "
+     "x = -1; x <= 1; x++) s += in[i + y][j + x]; out[i][j] = s; } }",
+     {"param h i32 sizes 900\n", "param w i32 sizes 1200\n"}},
     {"step", F("TUNE; for (int i = 0; i < n; i += 7) v[i] = 1;"), {"param n i32 sizes 504\n"}},
     {"backwards", F("TUNE; for (int i = n; i > 0; i--) v[i] = 1;"), {"param n i32 sizes 499\n"}},
     {"linear",
      F(LOOP2("n", "m", "L[i * m + j] = 1;")),
      {"param n i32 sizes 100\n", "param m i32 sizes 100\n"}},
+    {"sizes of 0 and below",
+     F("TUNE sizes(n=100, k=0|-1); for (int i = 1; i < n; i++) p[i] = p[i + k];"),
+     {"param k i32 sizes 0 -1\n"}},
     {"offset parameter",
      F(LOOP("n", "v[i + k] = 1;")),
      {"param n i32 sizes 250\n", "param k i32 sizes 250\n"}},

@@ -182,6 +182,13 @@ static const extract_case refused[] = {
      {"error [unknown-clause]", "status usage error"}},
     {"unknown size", F("TUNE sizes(q=3); " LOOP), {"error [unknown-size]", "sizes(q)"}},
     {"bad assume", F("TUNE assume(n ** 2); " LOOP), {"error [bad-assume]"}},
+    {"name given twice",
+     F("TUNE name(q); " LOOP "TUNE name(q); " LOOP),
+     {"error [duplicate-name]", "status ok", "region q at", "region 1 refused"}},
+    {"sizes that wrap",
+     "void f(unsigned n, float *a) { TUNE sizes(n=0); for (unsigned i = 0; i < n - 1; i++) a[i] = "
+     "1; }",
+     {"[range]", "assume(n >= 1)"}},
     {"sizes that break the guard",
      "void f(int n, int lda, float *a) { TUNE sizes(n=100, lda=50); for (int i = 0; i < n; i++) "
      "for (int j "

@@ -42,6 +42,7 @@ static void test_cholesky(void **state) {
     assert_runs(&f, CHOLESKY "split i 2 -> i0 i1; split j 2 -> j0 j1; reorder i0 j0 k i1 j1;"
                              "unroll i1; vectorize j1; cache_write S0 at j0 register;"
                              "cache_read S0.0 at J pack; cache_read S0.1 at J pack");
+    assert_runs(&f, CHOLESKY "split_domain i at i - 3*J < 3; cache_read S0_3.1 at J pack");
     assert_refused(&f, CHOLESKY "cache_read S0_2.0 at J pack", "is written");
     assert_runs(&f, "cache_read S0.1 at i pack"); /* rows before i */
     assert_refused(&f, "cache_read S0.0 at i pack", "is written");

@@ -223,7 +223,7 @@ static void test_conditions(void **state) {
         ctune_lnode_append(n, node);
         store(&f, node, place(&f, "F", i, 1, 0), read(&f, "f", i));
         vectorise(&f, 64);
-        assert_int_equal(n->ann, CTUNE_LANN_FULL);
+        assert_int_equal(n->ann, varies ? CTUNE_LANN_SIMD : CTUNE_LANN_FULL);
         assert_int_equal(n->step, varies ? 1 : 16);
         assert_int_equal(count_values(n, CTUNE_V_LOAD, 16), !varies);
         fixture_close(&f);
@@ -237,7 +237,7 @@ static void test_types_without_vectors(void **state) {
     ctune_lnode *n = open_loop(&f, 16, &i);
     store(&f, n, place(&f, "T", i, 1, 0), read(&f, "t", i));
     vectorise(&f, 64);
-    assert_int_equal(n->ann, CTUNE_LANN_FULL);
+    assert_int_equal(n->ann, CTUNE_LANN_SIMD);
     assert_int_equal(n->step, 1);
     fixture_close(&f);
 

@@ -146,6 +146,35 @@ static void test_wave_points(void **state) {
     fixture_clear(&f);
 }
 
+/* Row and column k of a matrix in step k: the inner loop is cut there, and its pieces are vectors.
+ */
+static void test_pieces(void **state) {
+    static const char *const stages[] = {
+        "stage S0: A[i][j] = A[i][t] + A[t][j]\n", /* cut at t */
+        "stage S0: A[i][j] = A[i][j] + A[t][j]\n", /* only the outer of the two can be */
+        "stage S0: A[i][j] = A[i][j] + B[i][t]\n", /* another tensor: nothing to cut */
+        "stage S0: A[i][j] = A[i][j] + A[i][0]\n"};
+    static const char *const cuts[] = {"split_domain j at j - t < 0; split_domain j_2",
+                                       "split_domain i at i - t < 0; split_domain i_2", NULL, NULL};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        char rest[512], te[4096];
+        fixture f;
+        ctune_text text;
+        snprintf(rest, sizeof rest, "%sorder {\n for t: 0 <= t < n {\n%s }\n}\n", stages[k],
+                 SWEEP1("S0"));
+        fixture_init(&f, join(te, sizeof te, rest), false);
+        ctune_text_init(&text);
+        ctune_space_print(f.space, &text);
+        const char *cut = cuts[k] == NULL ? NULL : strstr(ctune_text_get(&text), cuts[k]);
+        assert_true((cuts[k] != NULL) == (cut != NULL));
+        assert_true((cut != NULL) == (strstr(ctune_text_get(&text), " - t < 0") != NULL));
+        assert_true(cut == NULL || strstr(cut, "| vector j") != NULL);
+        ctune_text_clear(&text);
+        fixture_clear(&f);
+    }
+}
+
 /* Without a dependence around there is nothing to tile in time; transposed reads reach any
  * distance. */
 static void test_none(void **state) {
@@ -203,10 +232,11 @@ static void test_band_seeds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_sweeps), cmocka_unit_test(test_borders),
-        cmocka_unit_test(test_in_place),   cmocka_unit_test(test_none),
-        cmocka_unit_test(test_waves),      cmocka_unit_test(test_wave_points),
-        cmocka_unit_test(test_least),      cmocka_unit_test(test_band_seeds),
+        cmocka_unit_test(test_two_sweeps),  cmocka_unit_test(test_borders),
+        cmocka_unit_test(test_in_place),    cmocka_unit_test(test_none),
+        cmocka_unit_test(test_waves),       cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_wave_points), cmocka_unit_test(test_least),
+        cmocka_unit_test(test_band_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -322,6 +322,10 @@ static void test_floats(void **state) {
     eval_scalar("tensor x f64\n", "x = exp(fabs(-1.5)) * floor(-0.5)", &d, 8);
     assert_true(d == -exp(1.5));
     f = 2;
+    eval_scalar("tensor x f32\n", "x above= f32(nan)", &f, 4); /* nan > x ? nan : x */
+    assert_true(f == 2);
+    eval_scalar("tensor x f32\n", "x below= f32(1)", &f, 4);
+    assert_true(f == 1);
     eval_scalar("tensor x f32\n", "x min= f32(nan)", &f, 4); /* x < nan ? x : nan */
     assert_true(f != f);
     f = 1;
