@@ -14,7 +14,7 @@
 #include <sched.h>
 #include <sys/types.h>
 
-enum { RUN_MAX_JOBS_RUNNING = 8, RUN_MAX_IN_FLIGHT = 2 };
+enum { RUN_MAX_JOBS_RUNNING = 16, RUN_MAX_IN_FLIGHT = 2 };
 
 /* ---- run_cpu.c: who runs where ---- */
 typedef struct run_cpus {
@@ -98,6 +98,7 @@ struct ctune_runner {
     run_batch *oldest;   /* in flight, oldest first */
     run_batch *original; /* the baseline's batch: its library is loaded in each runner */
     bool has_baseline;
+    bool has_measured;          /* some library of candidates */
     bool is_measuring;          /* jobs on the measuring CPUs are stopped */
     bool is_quiet;              /* all jobs are stopped */
     double baseline_s;          /* see ctune_runner_limit_baseline */

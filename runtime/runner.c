@@ -388,9 +388,14 @@ static ctune_status measure_job(ctune_ctx *ctx, ctune_runner *runner, run_job *j
 
 /* ---- submit and collect ---- */
 
-static int count_chunks(int n) {
+/* Few, because each pays for a compiler's start; but one for each CPU that compiles. */
+static int count_chunks(const ctune_runner *runner, int n) {
     int chunks = n / CHUNK_MIN;
-    int most = n >= 32 ? CHUNKS_MAX : 2;
+    int most = n >= 32 ? CHUNKS_MAX : 2, n_cpus = runner->cpus.n_compile;
+    if (!runner->has_measured) { /* the first results soon, whatever comes after */
+        return (n + 1) / 2;
+    }
+    most = n_cpus <= most ? most : n_cpus < RUN_MAX_JOBS_RUNNING ? n_cpus : RUN_MAX_JOBS_RUNNING;
     return chunks < 1 ? 1 : chunks > most ? most : chunks;
 }
 
@@ -406,7 +411,8 @@ ctune_status ctune_runner_submit(ctune_ctx *ctx, ctune_runner *runner, const cha
                           : runner->has_baseline ? "two batches are in flight"
                                                  : "no baseline yet");
     }
-    run_batch *batch = ctune_run_batch_create(runner, prelude, units, names, n, count_chunks(n));
+    run_batch *batch =
+        ctune_run_batch_create(runner, prelude, units, names, n, count_chunks(runner, n));
     if (batch == NULL) {
         return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
@@ -425,6 +431,7 @@ ctune_status ctune_runner_collect(ctune_ctx *ctx, ctune_runner *runner, double b
     run_job *job;
     ctune_status status = ctune_run_next_built(ctx, runner, batch, until_ns, results, &job);
     while (status == CTUNE_OK && job != NULL) {
+        runner->has_measured = true;
         status = measure_job(ctx, runner, job, &best_ns, results);
         if (status == CTUNE_OK) {
             status = ctune_run_next_built(ctx, runner, batch, until_ns, results, &job);

@@ -140,7 +140,7 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     options.seed = (uint64_t)o->seed;
     options.max_trials = (int)o->trials;
     options.batch = o->batch > 0 ? (int)o->batch : 0;
-    options.trial_s = bench->compile_s;
+    options.trial_s = 2 * bench->compile_s; /* unrolled code is more of it */
     options.patience_trials = o->trials > 0 ? 0 : -1;
     options.alpha = is_ablated(o, "diversity") ? 0 : options.alpha;
     options.no_draft = is_ablated(o, "draft");
@@ -241,6 +241,10 @@ double ctune_search_best_ns(const ctune_search *search) {
     const ctune_engine_result *r = &search->result;
     bool has_gain = r->n_best > 0 && r->best[0].result.best_ns < original_ns;
     return factor * (has_gain ? r->best[0].result.best_ns : original_ns);
+}
+
+int ctune_search_trials(const ctune_search *search) {
+    return search->result.n_trials;
 }
 
 double ctune_search_flops(const ctune_search *search) {

@@ -32,6 +32,7 @@ CTUNE_MUST_USE ctune_status ctune_search_step(ctune_ctx *ctx, ctune_search *sear
 double
 ctune_search_best_ns(const ctune_search *search); /* now; the original's when nothing beats it */
 double ctune_search_original_ns(const ctune_search *search);
+int ctune_search_trials(const ctune_search *search); /* so far */
 double ctune_search_flops(const ctune_search *search);
 uint64_t ctune_search_workload(const ctune_search *search); /* without sizes: equal = alike */
 /* Gives its runner process's memory back until the next step. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OPEN = 32 };
+enum { MAX_OPEN = 32, MAX_TRIES = 3 };
 
 #define EARLY_BUDGET_S 30.0 /* shorter searches are over soon */
 #define EARLY_S 8.0
@@ -147,7 +147,8 @@ static void end_task(ctune_ctx *ctx, ctune_tune *t, group *g, int task, ctune_st
     g->left_s -= (double)(ctune_now_ns() - start_ns) * 1e-9;
 }
 
-/* One slice of the search: less when there is less, next to nothing when there is none. */
+/* One slice of the search: less when there is less, next to nothing when there is none; but some
+ * candidate is measured in it, if there is one that can be. */
 static ctune_status step(ctune_ctx *ctx, group *g, ctune_search *s, double slice_s, bool *is_over) {
     if (g->has_limit) {
         double left_s = g->left_s - reserve_of(g, NULL);
@@ -155,7 +156,15 @@ static ctune_status step(ctune_ctx *ctx, group *g, ctune_search *s, double slice
         slice_s = slice_s > 0 ? slice_s : 0;
         ctune_search_set_limit(s, slice_s + ctune_search_reserve(s));
     }
-    return ctune_search_step(ctx, s, slice_s, is_over);
+    ctune_status status = CTUNE_OK;
+    *is_over = false;
+    for (int i = 0; i < MAX_TRIES && status == CTUNE_OK && !*is_over; i++) {
+        status = ctune_search_step(ctx, s, slice_s, is_over);
+        if (ctune_search_trials(s) > 0) {
+            break;
+        }
+    }
+    return status;
 }
 
 /* Slices in turn until time or searches are used up; each nest gets its first one in any case. */
