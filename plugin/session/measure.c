@@ -148,17 +148,18 @@ static void count(ctune_measure *m, const ctune_run_result *result) {
 }
 
 /* A search that has nothing yet goes beyond its time, once for its first batch, and for one of a
- * candidate or two (what the engine proposes then) however long it takes. */
+ * candidate or two (what the engine proposes then) far beyond: a busy machine compiles slowly. */
 static int64_t deadline_of(ctune_measure *m, int n_run) {
     const ctune_bench *bench = m->bench;
     if (bench->deadline_ns == 0 || m->n_ok > 0) {
         return bench->deadline_ns;
     }
+    double thin_s = 1 + 4 * bench->compile_s + 4e-9 * bench->original_ns;
     if (n_run <= 2) {
-        return 0;
+        int64_t end_ns = ctune_now_ns() + (int64_t)(1e9 * (2 + 20 * bench->compile_s + thin_s));
+        return end_ns > bench->deadline_ns ? end_ns : bench->deadline_ns;
     }
     if (m->thin_ns == 0) {
-        double thin_s = 1 + 4 * bench->compile_s + 4e-9 * bench->original_ns;
         m->thin_ns = ctune_now_ns() + (int64_t)(1e9 * thin_s);
     }
     return m->thin_ns > bench->deadline_ns ? m->thin_ns : bench->deadline_ns;

@@ -48,7 +48,9 @@ static ctune_status add_firsts(engine *e, proposal *list, int *n, int max) {
     for (int i = 0; i < n_all; i++) {
         limit = fmin(limit, all[i].score + HOPELESS);
     }
-    for (int form = -1; form < ctune_space_n_choices(e->space, 0) && status == CTUNE_OK; form++) {
+    int first = max > 2 ? -1 : 0; /* with room for next to nothing, not what is known already */
+    for (int form = first; form < ctune_space_n_choices(e->space, 0) && status == CTUNE_OK;
+         form++) {
         int best = -1;
         for (int i = form < 0 ? 0 : 1; i < (form < 0 ? 1 : n_all); i++) {
             bool is_form = form < 0 || (all[i].point.n > 0 && all[i].point.decision[0] == form);
