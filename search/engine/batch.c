@@ -37,29 +37,71 @@ ctune_status batch_add_random(engine *e, proposal *list, int *n, int wanted, int
     return CTUNE_OK;
 }
 
-/* The best seed of each form, unless it is predicted hopeless: one slow candidate costs as much
- * time as many good ones. */
-static ctune_status add_firsts(engine *e, proposal *list, int *n, int max) {
+static ctune_status take_first(engine *e, const proposal *p, proposal *list, int *n, int max) {
+    if (*n >= max || point_set_has(&e->known, p->hash)) {
+        return CTUNE_OK;
+    }
+    if (!point_set_add(&e->known, p->hash)) {
+        return ctune_fail(e->ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    list[(*n)++] = *p;
+    return CTUNE_OK;
+}
+
+/* The seeds with the best score in their form, the best first, in all[0..result-1]; those predicted
+ * hopeless are left out: one slow candidate costs as much time as many good ones. */
+static int best_of_forms(const engine *e, proposal *all, int n_all) {
     static const double HOPELESS = 2.5;
-    proposal all[MAX_SEEDS + 1];
-    int n_all = engine_seeds(e, all);
-    ctune_status status = engine_score(e, all, n_all);
     double limit = INFINITY;
+    int n = 0;
     for (int i = 0; i < n_all; i++) {
         limit = fmin(limit, all[i].score + HOPELESS);
     }
-    int first = max > 2 ? -1 : 0; /* with room for next to nothing, not what is known already */
-    for (int form = first; form < ctune_space_n_choices(e->space, 0) && status == CTUNE_OK;
-         form++) {
-        int best = -1;
-        for (int i = form < 0 ? 0 : 1; i < (form < 0 ? 1 : n_all); i++) {
-            bool is_form = form < 0 || (all[i].point.n > 0 && all[i].point.decision[0] == form);
-            bool is_new = all[i].score <= limit && !point_set_has(&e->known, all[i].hash);
-            best = is_form && is_new && (best < 0 || all[i].score < all[best].score) ? i : best;
+    for (int i = 0; i < n_all; i++) {
+        int form = all[i].point.n > 0 ? all[i].point.decision[0] : 0, at = 0;
+        if (!(all[i].score <= limit) || point_set_has(&e->known, all[i].hash)) {
+            continue;
         }
-        if (best >= 0 && *n < max && point_set_add(&e->known, all[best].hash)) {
-            list[(*n)++] = all[best];
+        while (at < n && (all[at].point.n > 0 ? all[at].point.decision[0] : 0) != form) {
+            at++;
         }
+        if (at == n || all[i].score < all[at].score) {
+            const proposal better = all[i];
+            all[i] = all[at];
+            all[at] = better;
+            n += at == n;
+        }
+    }
+    for (int i = 1; i < n; i++) { /* by score */
+        const proposal p = all[i];
+        int at = i;
+        for (; at > 0 && p.score < all[at - 1].score; at--) {
+            all[at] = all[at - 1];
+        }
+        all[at] = p;
+    }
+    return n;
+}
+
+/* The source's own order (not where there is room for next to nothing: it is known already), the
+ * seed that the estimate likes best, whatever a model makes of a form that it may never have seen,
+ * and the best of each form. */
+static ctune_status add_firsts(engine *e, proposal *list, int *n, int max) {
+    proposal all[MAX_SEEDS + 1];
+    int n_all = engine_seeds(e, all), best = 1;
+    ctune_status status = engine_score(e, all, n_all);
+    if (status == CTUNE_OK && n_all > 0 && max > 2) {
+        status = take_first(e, &all[0], list, n, max);
+    }
+    for (int i = 2; i < n_all; i++) {
+        best = all[i].estimate < all[best].estimate ? i : best;
+    }
+    if (status == CTUNE_OK && best < n_all && isfinite(all[best].estimate)) {
+        status = take_first(e, &all[best], list, n, max);
+    }
+    int n_best = status == CTUNE_OK && n_all > 0 ? best_of_forms(e, all + 1, n_all - 1) : 0;
+    for (int i = 0; i < n_best && status == CTUNE_OK; i++) {
+        status = take_first(e, &all[1 + i], list, n, max);
     }
     return status;
 }
