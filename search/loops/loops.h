@@ -376,6 +376,10 @@ ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const c
  */
 ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
                               const ctune_aff *by);
+/* Append copies of the kids of loop `from` to `into`, its variable replaced by `by`: as one body,
+ * in which what one kid declares the next ones use. */
+void ctune_lnode_copy_body(ctune_loops *l, const ctune_lnode *from, const ctune_aff *by,
+                           ctune_lnode *into);
 
 /* ---- siblings
  * -----------------------------------------------------------------------------------------------------

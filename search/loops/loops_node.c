@@ -299,3 +299,12 @@ ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
     }
     return node == NULL ? NULL : copy_node(&c, node);
 }
+
+void ctune_lnode_copy_body(ctune_loops *l, const ctune_lnode *from, const ctune_aff *by,
+                           ctune_lnode *into) {
+    copier c = {.l = l};
+    bind_index(&c, from->var, by);
+    if (into != NULL) {
+        copy_kids(&c, from, into);
+    }
+}

@@ -48,9 +48,7 @@ void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *
     }
     const ctune_aff *at =
         ctune_aff_add(w->arena, loop->lo, ctune_loops_var_aff(w->loops, point, 1, 0));
-    for (const ctune_lnode *kid = loop->first; kid != NULL; kid = kid->next) {
-        ctune_lnode_append(full, ctune_lnode_copy(w->loops, kid, loop->var, at));
-    }
+    ctune_lnode_copy_body(w->loops, loop, at, full);
     ctune_lnode_append(guard, full);
     /* the loop's place in `into` is the guard's; what comment it has goes along */
     ctune_lnode moved = *loop;

@@ -39,24 +39,6 @@ static void settle_stores(ctune_lnode *node, void *data) {
     node->is_streamed = false;
 }
 
-/* A loop with a copy of what node holds, its variable replaced by `at`. */
-static ctune_lnode *refill(ctune_loops *l, ctune_lnode *loop, const ctune_lnode *node,
-                           const ctune_aff *at) {
-    ctune_lnode *body = ctune_lnode_new(l, CTUNE_L_SEQ);
-    if (body == NULL || loop == NULL) {
-        return NULL;
-    }
-    body->first = node->first;
-    body->last = node->last;
-    body = ctune_lnode_copy(l, body, node->var, at);
-    if (body == NULL) {
-        return NULL;
-    }
-    loop->first = body->first;
-    loop->last = body->last;
-    return loop;
-}
-
 /* node (a loop) becomes a block: chunks of `length` iterations, then the rest. */
 static void cut(ctune_loops *l, ctune_lnode *node, int length) {
     const char *hint = l->var[node->var].hint;
@@ -78,11 +60,11 @@ static void cut(ctune_loops *l, ctune_lnode *node, int length) {
     ctune_lnode *inner = ctune_lnode_for(l, lane, ctune_loops_const(l, 0),
                                          ctune_loops_const(l, length), 1, CTUNE_LANN_VECTOR);
     ctune_lnode *rest = ctune_lnode_for(l, last, border, node->hi, 1, CTUNE_LANN_SIMD);
-    inner = refill(l, inner, node, at);
-    rest = refill(l, rest, node, ctune_loops_var_aff(l, last, 1, 0));
     if (block == NULL || outer == NULL || inner == NULL || rest == NULL) {
         return;
     }
+    ctune_lnode_copy_body(l, node, at, inner);
+    ctune_lnode_copy_body(l, node, ctune_loops_var_aff(l, last, 1, 0), rest);
     ctune_lnode_walk(rest, settle_stores, NULL);
     ctune_lnode_append(outer, inner);
     ctune_lnode_append(block, ctune_lnode_let(l, end_var, end));
