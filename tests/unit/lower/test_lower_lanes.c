@@ -135,7 +135,7 @@ static void test_calls(void **state) {
     /* through a variable, which each copy of the loop has for itself */
     fixture_init(&f, "te 1\nregion r\nparam n i32 sizes 50\nparam m i32 sizes 20\naxis j i32\n"
                      "axis i i32\ntensor A f64 [n][m]\ntensor B f64 [n][m]\n"
-                     "tensor v f64 [?][?] temp\nstage S0: v[j][i] = A[j][i] / 64.0\n"
+                     "tensor v f64 [n][m] temp\nstage S0: v[j][i] = A[j][i] / 64.0\n"
                      "stage S1: B[j][i] = v[j][i] * exp(fabs(v[j][i])) + v[j][i]\n"
                      "order {\n for j: 0 <= j < n {\n  for i: 0 <= i < m {\n   S0\n   S1\n  }\n "
                      "}\n}\n");
