@@ -22,7 +22,7 @@ odd_sizes small.c >"$name.c"
 
 flags="$compiler -O2 $(march "$compiler") -ffp-contract=off"
 # shellcheck disable=SC2086
-"$CTUNE" tune "$name.c" --trials 12 --batch 12 --rounds 2 -- $flags >"$work/stdout" 2>"$work/stderr"
+"$CTUNE" tune "$name.c" --trials 8 --batch 8 --rounds 2 -- $flags >"$work/stdout" 2>"$work/stderr"
 code=$?
 case $code in
     0) ;;

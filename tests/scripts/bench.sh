@@ -75,7 +75,7 @@ search)
     out_has '^rank without store '
     expect 0 "$bench" search replay $common --n-tasks 1
     [ -s out/replay.tsv ] || fail "no replay.tsv"
-    expect 0 "$bench" search live $common --tasks gemm --seeds 1 --trials 8 --size MINI --strategies random,gbt+transfer
+    expect 0 "$bench" search live $common --tasks gemm --seeds 1 --trials 4 --size MINI --strategies random,gbt+transfer
     out_has '^gbt+transfer '
     expect 0 "$bench" search predict $common --size MINI --budget 1 gemm
     out_has '^gemm  *share '
