@@ -400,6 +400,26 @@ typedef struct packing {
     lower_limit seq_hi[CTUNE_MAX_DEPTH], panel_hi;
 } packing;
 
+/* One loop follows the panels of all copies along its dim: those of a copy further in begin on the
+ * grid of the one that is there already, up to a panel earlier. */
+static const ctune_aff *on_grid(lowerer *w, const lower_packed *p, int dim, int64_t panel,
+                                const ctune_aff *base, ctune_lnode *into) {
+    for (int c = 0; c < w->nest->n_caches; c++) {
+        const lower_packed *q = w->packed[c];
+        if (q == NULL || q == p || q->tile_pos < 0 || q->tile != panel ||
+            w->tree->stmts[q->stmt].dims[q->tile_pos] != dim ||
+            ctune_aff_is_equal(base, q->tile_base)) {
+            continue;
+        }
+        const ctune_aff *off = ctune_aff_sub(w->arena, base, q->tile_base);
+        const ctune_aff *whole =
+            ctune_aff_scale(w->arena, ctune_loops_floor(w->loops, off, panel), panel);
+        const char *name = ctune_arena_printf(w->arena, "%s_base", w->tree->dims[dim].name);
+        return lower_let(w, name, ctune_aff_add(w->arena, q->tile_base, whole), into);
+    }
+    return base;
+}
+
 static ctune_status add_dim(lowerer *w, packing *k, int pos, ctune_lnode *into) {
     lower_packed *p = k->p;
     int dim = w->tree->stmts[p->stmt].dims[pos];
@@ -427,6 +447,7 @@ static ctune_status add_dim(lowerer *w, packing *k, int pos, ctune_lnode *into) 
     if (ctune_nest_is_aligned(w->nest, origin)) { /* so are its panels */
         base = ctune_aff_scale(w->arena, ctune_loops_floor(w->loops, base, panel), panel);
     }
+    base = on_grid(w, p, dim, panel, base, into);
     p->tile_pos = pos;
     p->tile_base = base;
     p->tile = panel;
