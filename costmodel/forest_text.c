@@ -1,13 +1,12 @@
 /*
  * Forest: print, parse, read (the form is in forest.h).
  *
- * The parser is a scanner over the text with one place for errors: each take_* function returns
- * false and has recorded file, line and what it expected. Numbers are scanned by hand: a forest
- * of 500 trees is loaded whenever a compiler with the plugin starts.
+ * Each take_* function returns false and has recorded file, line and what it expected
+ * (model_text.h).
  */
 #include "costmodel/forest.h"
 
-#include "costmodel/decimal.h"
+#include "costmodel/model_text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -16,31 +15,15 @@
 enum { FORMAT_VERSION = 1, MIN_NODE_BYTES = 4 /* "v 0\\n" */ };
 
 /* ---- print --------------------------------------------------------------------------------- */
-static void decimal_append(ctune_text *out, float value) {
-    char digits[CTUNE_DECIMAL_SIZE];
-    size_t n = ctune_decimal_print(value, digits);
-    ctune_text_append_n(out, digits, n);
-}
-
 static void node_print(const ctune_forest_node *node, ctune_text *out) {
     if (node->left < 0) {
         ctune_text_append_n(out, "v ", 2);
-        decimal_append(out, node->value);
+        ctune_decimal_append(out, node->value);
         ctune_text_append_n(out, "\n", 1);
     } else {
         ctune_text_printf(out, "s %d ", (int)node->feature);
-        decimal_append(out, node->value);
+        ctune_decimal_append(out, node->value);
         ctune_text_append_n(out, node->is_missing_left ? " l\n" : " r\n", 3);
-    }
-}
-
-static void summary_print(const char *summary, ctune_text *out) {
-    while (*summary != '\0') {
-        size_t n = strcspn(summary, "\n");
-        ctune_text_append(out, "summary ");
-        ctune_text_append_n(out, summary, n);
-        ctune_text_append(out, "\n");
-        summary += summary[n] == '\n' ? n + 1 : n;
     }
 }
 
@@ -49,13 +32,13 @@ void ctune_forest_print(const ctune_forest *forest, ctune_text *out) {
     ctune_text_printf(out, "features %d version %d groups %u\n", forest->n_features,
                       forest->feature_version, forest->feature_groups);
     ctune_text_append(out, "score base ");
-    decimal_append(out, forest->base);
+    ctune_decimal_append(out, forest->base);
     ctune_text_append(out, " scale ");
-    decimal_append(out, forest->scale);
+    ctune_decimal_append(out, forest->scale);
     ctune_text_append(out, " shift ");
-    decimal_append(out, forest->shift);
+    ctune_decimal_append(out, forest->shift);
     ctune_text_append(out, "\n");
-    summary_print(forest->summary, out);
+    ctune_summary_print(forest->summary, out);
     ctune_text_printf(out, "size trees %d nodes %d\n", forest->n_trees, forest->n_nodes);
     int i_tree = 0;
     for (int32_t i = 0; i < forest->n_nodes; i++) {
@@ -68,71 +51,16 @@ void ctune_forest_print(const ctune_forest *forest, ctune_text *out) {
     ctune_text_append(out, "end\n");
 }
 
-/* ---- scanner ------------------------------------------------------------------------------- */
-typedef struct scanner {
-    ctune_ctx *ctx;
-    const char *name;
-    const char *at, *end;
-    int line;
-} scanner;
-
-static bool fail(const scanner *s, const char *expected) {
-    int n = (int)strcspn(s->at, "\r\n");
-    ctune_fail(s->ctx, CTUNE_EUSAGE, "%s:%d: malformed model: expected %s at '%.*s%s'", s->name,
-               s->line, expected, n > 40 ? 40 : n, s->at, n > 40 ? "..." : "");
-    return false;
-}
-
-static bool take_word(scanner *s, const char *word) {
-    size_t n = strlen(word);
-    if (strncmp(s->at, word, n) != 0) {
-        char expected[48];
-        snprintf(expected, sizeof expected, "'%s'", word);
-        return fail(s, expected);
-    }
-    s->at += n;
-    return true;
-}
-
-/* Blanks, the line's end (also "\r\n"). */
-static bool take_line_end(scanner *s) {
-    const char *at = s->at;
-    while (*at == ' ' || *at == '\t' || *at == '\r') {
-        at++;
-    }
-    if (*at != '\n') {
-        return fail(s, "the end of the line");
-    }
-    s->at = at + 1;
-    s->line++;
-    return true;
-}
-
-/* Digits in 0..max. */
-static bool take_count(scanner *s, const char *what, unsigned max, unsigned *out) {
-    uint64_t value = 0;
-    const char *at = s->at;
-    for (; *at >= '0' && *at <= '9' && value <= UINT_MAX; at++) {
-        value = value * 10 + (uint64_t)(*at - '0');
-    }
-    if (at == s->at || value > max) {
-        return fail(s, what);
+/* ---- head ---------------------------------------------------------------------------------- */
+static bool take_count(ctune_scan *s, const char *what, unsigned max, unsigned *out) {
+    uint64_t value;
+    if (!ctune_scan_count(s, what, max, &value)) {
+        return false;
     }
     *out = (unsigned)value;
-    s->at = at;
     return true;
 }
 
-static bool take_float(scanner *s, float *out) {
-    const char *behind = ctune_decimal_parse(s->at, out);
-    if (behind == NULL) {
-        return fail(s, "a number");
-    }
-    s->at = behind;
-    return true;
-}
-
-/* ---- head ---------------------------------------------------------------------------------- */
 typedef struct forest_head {
     unsigned version, n_features, groups, n_trees, n_nodes;
     char objective[sizeof((ctune_forest *)0)->objective];
@@ -140,7 +68,7 @@ typedef struct forest_head {
     ctune_text summary;
 } forest_head;
 
-static bool take_version(scanner *s) {
+static bool take_version(ctune_scan *s) {
     unsigned version;
     if (strncmp(s->at, "ctune-net ", 10) == 0) {
         ctune_fail(s->ctx, CTUNE_EUSAGE,
@@ -149,7 +77,7 @@ static bool take_version(scanner *s) {
                    s->name);
         return false;
     }
-    if (!take_word(s, "ctune-forest ") ||
+    if (!ctune_scan_word(s, "ctune-forest ") ||
         !take_count(s, "the version of the format", INT_MAX, &version)) {
         return false;
     }
@@ -158,31 +86,31 @@ static bool take_version(scanner *s) {
                    s->name, s->line, version, FORMAT_VERSION);
         return false;
     }
-    return take_line_end(s);
+    return ctune_scan_line_end(s);
 }
 
-static bool take_objective(scanner *s, forest_head *head) {
-    if (!take_word(s, "objective ")) {
+static bool take_objective(ctune_scan *s, forest_head *head) {
+    if (!ctune_scan_word(s, "objective ")) {
         return false;
     }
     size_t n = strspn(s->at, "abcdefghijklmnopqrstuvwxyz-");
     if (n == 0 || n >= sizeof head->objective) {
-        return fail(s, "the objective's name");
+        return ctune_scan_fail(s, "the objective's name");
     }
     memcpy(head->objective, s->at, n);
     head->objective[n] = '\0';
     s->at += n;
-    return take_line_end(s);
+    return ctune_scan_line_end(s);
 }
 
-static bool take_summary(scanner *s, forest_head *head) {
+static bool take_summary(ctune_scan *s, forest_head *head) {
     while (strncmp(s->at, "summary ", 8) == 0) {
         s->at += 8;
         size_t n = strcspn(s->at, "\n");
         ctune_text_append_n(&head->summary, s->at, n);
         ctune_text_append_n(&head->summary, "\n", 1);
         s->at += n;
-        if (!take_line_end(s)) {
+        if (!ctune_scan_line_end(s)) {
             return false;
         }
     }
@@ -191,32 +119,34 @@ static bool take_summary(scanner *s, forest_head *head) {
 
 /* Each node takes a line, each tree a node: counts beyond that are refused before memory is
  * asked for. */
-static bool take_size(scanner *s, forest_head *head) {
+static bool take_size(ctune_scan *s, forest_head *head) {
     size_t room = (size_t)(s->end - s->at) / MIN_NODE_BYTES;
     unsigned max = room < INT32_MAX ? (unsigned)room : INT32_MAX;
-    return take_word(s, "size trees ") &&
+    return ctune_scan_word(s, "size trees ") &&
            take_count(s, "a number of trees that fits the file", max, &head->n_trees) &&
-           take_word(s, " nodes ") &&
+           ctune_scan_word(s, " nodes ") &&
            take_count(s, "a number of nodes that fits the file", max, &head->n_nodes) &&
-           take_line_end(s);
+           ctune_scan_line_end(s);
 }
 
-static bool take_head(scanner *s, forest_head *head) {
-    return take_version(s) && take_objective(s, head) && take_word(s, "features ") &&
+static bool take_head(ctune_scan *s, forest_head *head) {
+    return take_version(s) && take_objective(s, head) && ctune_scan_word(s, "features ") &&
            take_count(s, "a number of features", CTUNE_FOREST_MAX_FEATURES, &head->n_features) &&
-           take_word(s, " version ") &&
+           ctune_scan_word(s, " version ") &&
            take_count(s, "the features' version", INT_MAX, &head->version) &&
-           take_word(s, " groups ") &&
-           take_count(s, "the features' groups", UINT_MAX, &head->groups) && take_line_end(s) &&
-           take_word(s, "score base ") && take_float(s, &head->base) && take_word(s, " scale ") &&
-           take_float(s, &head->scale) && take_word(s, " shift ") && take_float(s, &head->shift) &&
-           take_line_end(s) && take_summary(s, head) && take_size(s, head);
+           ctune_scan_word(s, " groups ") &&
+           take_count(s, "the features' groups", UINT_MAX, &head->groups) &&
+           ctune_scan_line_end(s) && ctune_scan_word(s, "score base ") &&
+           ctune_scan_float(s, &head->base) && ctune_scan_word(s, " scale ") &&
+           ctune_scan_float(s, &head->scale) && ctune_scan_word(s, " shift ") &&
+           ctune_scan_float(s, &head->shift) && ctune_scan_line_end(s) && take_summary(s, head) &&
+           take_size(s, head);
 }
 
 /* ---- trees --------------------------------------------------------------------------------- */
-static bool take_split(scanner *s, const ctune_forest *forest, ctune_forest_node *node) {
+static bool take_split(ctune_scan *s, const ctune_forest *forest, ctune_forest_node *node) {
     unsigned feature;
-    if (!take_word(s, "s ") || !take_count(s, "a feature", INT_MAX, &feature)) {
+    if (!ctune_scan_word(s, "s ") || !take_count(s, "a feature", INT_MAX, &feature)) {
         return false;
     }
     if ((int)feature >= forest->n_features) {
@@ -225,39 +155,40 @@ static bool take_split(scanner *s, const ctune_forest *forest, ctune_forest_node
         return false;
     }
     node->feature = (int32_t)feature;
-    if (!take_word(s, " ") || !take_float(s, &node->value) || !take_word(s, " ")) {
+    if (!ctune_scan_word(s, " ") || !ctune_scan_float(s, &node->value) ||
+        !ctune_scan_word(s, " ")) {
         return false;
     }
     node->is_missing_left = *s->at == 'l';
     if (*s->at != 'l' && *s->at != 'r') {
-        return fail(s, "'l' or 'r'");
+        return ctune_scan_fail(s, "'l' or 'r'");
     }
     s->at++;
-    return take_line_end(s);
+    return ctune_scan_line_end(s);
 }
 
-static bool take_leaf(scanner *s, ctune_forest_node *node) {
+static bool take_leaf(ctune_scan *s, ctune_forest_node *node) {
     node->left = node->right = -1;
-    return take_word(s, "v ") && take_float(s, &node->value) && take_line_end(s);
+    return ctune_scan_word(s, "v ") && ctune_scan_float(s, &node->value) && ctune_scan_line_end(s);
 }
 
 /* One tree in preorder from node *next on. open[] are the splits whose right tree is still to
  * come. */
-static bool take_tree(scanner *s, ctune_forest *forest, int32_t *next) {
+static bool take_tree(ctune_scan *s, ctune_forest *forest, int32_t *next) {
     int32_t open[CTUNE_FOREST_MAX_DEPTH];
     int n_open = 0;
-    if (!take_word(s, "tree") || !take_line_end(s)) {
+    if (!ctune_scan_word(s, "tree") || !ctune_scan_line_end(s)) {
         return false;
     }
     for (;;) {
         if (*next >= forest->n_nodes) {
-            return fail(s, "no more nodes than the size says");
+            return ctune_scan_fail(s, "no more nodes than the size says");
         }
         int32_t i = (*next)++;
         ctune_forest_node *node = &forest->node[i];
         if (*s->at == 's') {
             if (n_open == CTUNE_FOREST_MAX_DEPTH) {
-                return fail(s, "a tree that is less deep");
+                return ctune_scan_fail(s, "a tree that is less deep");
             }
             if (!take_split(s, forest, node)) {
                 return false;
@@ -274,7 +205,7 @@ static bool take_tree(scanner *s, ctune_forest *forest, int32_t *next) {
     }
 }
 
-static bool take_trees(scanner *s, ctune_forest *forest) {
+static bool take_trees(ctune_scan *s, ctune_forest *forest) {
     int32_t next = 0;
     for (int i = 0; i < forest->n_trees; i++) {
         forest->root[i] = next;
@@ -283,16 +214,16 @@ static bool take_trees(scanner *s, ctune_forest *forest) {
         }
     }
     if (next != forest->n_nodes) {
-        return fail(s, "as many nodes as the size says");
+        return ctune_scan_fail(s, "as many nodes as the size says");
     }
-    if (!take_word(s, "end")) {
+    if (!ctune_scan_word(s, "end")) {
         return false;
     }
-    if (*s->at != '\0' && !take_line_end(s)) {
+    if (*s->at != '\0' && !ctune_scan_line_end(s)) {
         return false;
     }
     s->at += strspn(s->at, " \t\r\n");
-    return *s->at == '\0' ? true : fail(s, "nothing behind 'end'");
+    return *s->at == '\0' ? true : ctune_scan_fail(s, "nothing behind 'end'");
 }
 
 /* ---- entry points -------------------------------------------------------------------------- */
@@ -322,7 +253,7 @@ static ctune_status forest_from_head(ctune_ctx *ctx, const forest_head *head, ct
 
 ctune_status ctune_forest_parse(ctune_ctx *ctx, const char *name, const char *text,
                                 ctune_forest **out) {
-    scanner s = {.ctx = ctx, .name = name, .at = text, .end = text + strlen(text), .line = 1};
+    ctune_scan s = ctune_scan_begin(ctx, name, text);
     forest_head head = {0};
     ctune_text_init(&head.summary);
     ctune_forest *forest = NULL;

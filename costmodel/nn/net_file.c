@@ -4,8 +4,8 @@
  * Everything before the first matrix fixes how many numbers must follow; there is no memory for
  * them unless the text is long enough to hold them.
  */
-#include "costmodel/decimal.h"
 #include "costmodel/memory.h"
+#include "costmodel/model_text.h"
 #include "costmodel/nn/net_private.h"
 
 #include <inttypes.h>
@@ -37,14 +37,9 @@ static float *part_of(const ctune_net *net, int i, part which) {
 }
 
 /* ---- print ----------------------------------------------------------------------------------- */
-static void decimal_append(ctune_text *out, double value) {
-    char digits[CTUNE_DECIMAL_SIZE];
-    ctune_text_append_n(out, digits, ctune_decimal_print((float)value, digits));
-}
-
 static void word_print(ctune_text *out, const char *word, double value) {
     ctune_text_printf(out, " %s ", word);
-    decimal_append(out, value);
+    ctune_decimal_append(out, (float)value);
 }
 
 static void head_print(const ctune_net *net, ctune_text *out) {
@@ -77,23 +72,13 @@ static void head_print(const ctune_net *net, ctune_text *out) {
     }
 }
 
-static void summary_print(const char *summary, ctune_text *out) {
-    while (*summary != '\0') {
-        size_t n = strcspn(summary, "\n");
-        ctune_text_append(out, "summary ");
-        ctune_text_append_n(out, summary, n);
-        ctune_text_append(out, "\n");
-        summary += summary[n] == '\n' ? n + 1 : n;
-    }
-}
-
 static void matrix_print(const ctune_net *net, int i, part which, ctune_text *out) {
     const ctune_nn_param *p = net->params.param[i];
     const float *values = part_of(net, i, which);
     ctune_text_printf(out, "matrix %s %s %d %d\n", p->name, part_names[which], p->rows, p->cols);
     for (size_t k = 0; k < net_size(p); k++) {
         bool is_last = k + 1 == net_size(p) || k % LINE_VALUES == LINE_VALUES - 1;
-        decimal_append(out, values[k]);
+        ctune_decimal_append(out, values[k]);
         ctune_text_append_n(out, is_last ? "\n" : " ", 1);
     }
 }
@@ -103,7 +88,7 @@ ctune_status net_print(ctune_ctx *ctx, const ctune_net *net, bool has_state, ctu
         return ctune_fail(ctx, CTUNE_EUSAGE, "the network is not trained");
     }
     head_print(net, out);
-    summary_print(net->summary != NULL ? net->summary : "", out);
+    ctune_summary_print(net->summary != NULL ? net->summary : "", out);
     if (has_state) {
         const net_state *s = &net->state;
         ctune_text_printf(out, "state epoch %d step %" PRId64 " best-epoch %d best", s->epoch,
@@ -124,85 +109,21 @@ ctune_status ctune_net_print(ctune_ctx *ctx, const ctune_net *net, ctune_text *o
     return net_print(ctx, net, false, out);
 }
 
-/* ---- scanner --------------------------------------------------------------------------------- */
-typedef struct scanner {
-    ctune_ctx *ctx;
-    const char *name, *at, *end;
-    int line;
-    ctune_status status; /* of the failure */
-} scanner;
-
-static bool fail(scanner *s, const char *expected) {
-    int n = (int)strcspn(s->at, "\r\n");
-    ctune_fail(s->ctx, CTUNE_EUSAGE, "%s:%d: malformed model: expected %s at '%.*s%s'", s->name,
-               s->line, expected, n > 40 ? 40 : n, s->at, n > 40 ? "..." : "");
-    s->status = CTUNE_EUSAGE;
-    return false;
-}
-
-static bool take_word(scanner *s, const char *word) {
-    size_t n = strlen(word);
-    if (strncmp(s->at, word, n) != 0) {
-        char expected[64];
-        snprintf(expected, sizeof expected, "'%s'", word);
-        return fail(s, expected);
-    }
-    s->at += n;
-    return true;
-}
-
-static bool take_line_end(scanner *s) {
-    while (*s->at == ' ' || *s->at == '\t' || *s->at == '\r') {
-        s->at++;
-    }
-    if (*s->at != '\n') {
-        return fail(s, "the end of the line");
-    }
-    s->at++;
-    s->line++;
-    return true;
-}
-
-/* Digits in 0..max. */
-static bool take_count(scanner *s, const char *what, uint64_t max, uint64_t *out) {
-    uint64_t value = 0;
-    const char *at = s->at;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value)) {
-            return fail(s, what);
-        }
-    }
-    if (at == s->at || value > max) {
-        return fail(s, what);
-    }
-    *out = value;
-    s->at = at;
-    return true;
-}
-
+/* ---- scan ------------------------------------------------------------------------------------ */
 /* " word 12" */
-static bool take_pair(scanner *s, const char *word, uint64_t max, int *out) {
+static bool take_pair(ctune_scan *s, const char *word, uint64_t max, int *out) {
     uint64_t value;
-    if (!take_word(s, word) || !take_word(s, " ") || !take_count(s, word, max, &value)) {
+    if (!ctune_scan_word(s, word) || !ctune_scan_word(s, " ") ||
+        !ctune_scan_count(s, word, max, &value)) {
         return false;
     }
     *out = (int)value;
     return true;
 }
 
-static bool take_float(scanner *s, const char *what, float *out) {
-    const char *behind = ctune_decimal_parse(s->at, out);
-    if (behind == NULL) {
-        return fail(s, what);
-    }
-    s->at = behind;
-    return true;
-}
-
-static bool take_number(scanner *s, const char *word, double *out) {
+static bool take_number(ctune_scan *s, const char *word, double *out) {
     float value;
-    if (!take_word(s, word) || !take_word(s, " ") || !take_float(s, "a number", &value)) {
+    if (!ctune_scan_word(s, word) || !ctune_scan_word(s, " ") || !ctune_scan_float(s, &value)) {
         return false;
     }
     *out = value;
@@ -210,21 +131,21 @@ static bool take_number(scanner *s, const char *word, double *out) {
 }
 
 /* The rest of a line, at most size - 1 bytes of it; longer: an error. */
-static bool take_rest(scanner *s, char *out, size_t size) {
+static bool take_rest(ctune_scan *s, char *out, size_t size) {
     size_t n = strcspn(s->at, "\r\n");
     if (n >= size) {
-        return fail(s, "a shorter line");
+        return ctune_scan_fail(s, "a shorter line");
     }
     memcpy(out, s->at, n);
     out[n] = '\0';
     s->at += n;
-    return take_line_end(s);
+    return ctune_scan_line_end(s);
 }
 
 /* ---- parts of the file ----------------------------------------------------------------------- */
-static bool take_kind(scanner *s, ctune_net_config *c) {
+static bool take_kind(ctune_scan *s, ctune_net_config *c) {
     char word[32];
-    if (!take_word(s, "kind ") || !take_rest(s, word, sizeof word)) {
+    if (!ctune_scan_word(s, "kind ") || !take_rest(s, word, sizeof word)) {
         return false;
     }
     for (int i = 0; i < CTUNE_N_NETS; i++) {
@@ -238,7 +159,7 @@ static bool take_kind(scanner *s, ctune_net_config *c) {
     return false;
 }
 
-static bool take_input(scanner *s, ctune_net_config *c) {
+static bool take_input(ctune_scan *s, ctune_net_config *c) {
     static const char *const names[] = {
 #define X(id, name, help) name,
         CTUNE_INPUT_TABLE(X)
@@ -247,7 +168,7 @@ static bool take_input(scanner *s, ctune_net_config *c) {
     ctune_model_input *in = &c->input;
     int groups, options;
     in->kind = ctune_net_input(c->kind);
-    if (!take_word(s, "input ") || !take_word(s, names[in->kind]) ||
+    if (!ctune_scan_word(s, "input ") || !ctune_scan_word(s, names[in->kind]) ||
         !take_pair(s, " version", INT32_MAX, &in->version) ||
         !take_pair(s, " groups", INT32_MAX, &groups) ||
         !take_pair(s, " options", INT32_MAX, &options) ||
@@ -257,12 +178,13 @@ static bool take_input(scanner *s, ctune_net_config *c) {
     }
     in->groups = (unsigned)groups;
     in->options = (unsigned)options;
-    return take_line_end(s);
+    return ctune_scan_line_end(s);
 }
 
-static bool take_config(scanner *s, ctune_net_config *c) {
+static bool take_config(ctune_scan *s, ctune_net_config *c) {
     uint64_t version;
-    if (!take_word(s, CTUNE_NET_MAGIC) || !take_count(s, "a version", INT32_MAX, &version)) {
+    if (!ctune_scan_word(s, CTUNE_NET_MAGIC) ||
+        !ctune_scan_count(s, "a version", INT32_MAX, &version)) {
         return false;
     }
     if (version != FORMAT_VERSION) {
@@ -270,31 +192,31 @@ static bool take_config(scanner *s, ctune_net_config *c) {
                    (int)version, FORMAT_VERSION);
         return false;
     }
-    if (!take_line_end(s) || !take_kind(s, c) || !take_input(s, c)) {
+    if (!ctune_scan_line_end(s) || !take_kind(s, c) || !take_input(s, c)) {
         return false;
     }
 #define X(field, word, least, most)                                                                \
-    if (!take_pair(s, word, most, &c->field) || !take_line_end(s)) {                               \
+    if (!take_pair(s, word, most, &c->field) || !ctune_scan_line_end(s)) {                         \
         return false;                                                                              \
     }
     CTUNE_NET_COUNT_TABLE(X)
 #undef X
-    return take_word(s, "train") && take_number(s, " rate", &c->adam.rate) &&
+    return ctune_scan_word(s, "train") && take_number(s, " rate", &c->adam.rate) &&
            take_number(s, " decay", &c->adam.decay) && take_number(s, " clip", &c->adam.clip) &&
-           take_number(s, " held-out", &c->held_out) && take_word(s, " seed ") &&
-           take_count(s, "a seed", UINT64_MAX, &c->seed) && take_line_end(s);
+           take_number(s, " held-out", &c->held_out) && ctune_scan_word(s, " seed ") &&
+           ctune_scan_count(s, "a seed", UINT64_MAX, &c->seed) && ctune_scan_line_end(s);
 }
 
-static bool take_scores(scanner *s, double *scale, double *shift) {
-    return take_word(s, "score") && take_number(s, " scale", scale) &&
-           take_number(s, " shift", shift) && take_line_end(s);
+static bool take_scores(ctune_scan *s, double *scale, double *shift) {
+    return ctune_scan_word(s, "score") && take_number(s, " scale", scale) &&
+           take_number(s, " shift", shift) && ctune_scan_line_end(s);
 }
 
-static bool take_heads(scanner *s, ctune_net *net) {
+static bool take_heads(ctune_scan *s, ctune_net *net) {
     net->n_heads = 0;
     while (strncmp(s->at, "head ", 5) == 0) {
         if (net->n_heads == NET_MAX_HEADS) {
-            return fail(s, "fewer heads");
+            return ctune_scan_fail(s, "fewer heads");
         }
         s->at += 5;
         if (!take_rest(s, net->heads[net->n_heads].target, sizeof net->heads[0].target)) {
@@ -302,10 +224,10 @@ static bool take_heads(scanner *s, ctune_net *net) {
         }
         net->n_heads++;
     }
-    return net->n_heads > 0 || fail(s, "'head '");
+    return net->n_heads > 0 || ctune_scan_fail(s, "'head '");
 }
 
-static bool take_summary(scanner *s, ctune_net *net) {
+static bool take_summary(ctune_scan *s, ctune_net *net) {
     ctune_text text;
     ctune_text_init(&text);
     bool ok = true;
@@ -314,25 +236,27 @@ static bool take_summary(scanner *s, ctune_net *net) {
         ctune_text_append_n(&text, s->at + 8, n);
         ctune_text_append(&text, "\n");
         s->at += 8 + n;
-        ok = take_line_end(s);
+        ok = ctune_scan_line_end(s);
     }
-    if (ok) {
-        s->status = ctune_net_set_summary(s->ctx, net, ctune_text_get(&text));
-    }
+    ctune_status status =
+        ok ? ctune_net_set_summary(s->ctx, net, ctune_text_get(&text)) : s->status;
     ctune_text_clear(&text);
-    return ok && s->status == CTUNE_OK;
+    if (status != CTUNE_OK) {
+        s->status = status;
+    }
+    return status == CTUNE_OK;
 }
 
-static bool take_state(scanner *s, ctune_net *net) {
+static bool take_state(ctune_scan *s, ctune_net *net) {
     net_state *state = &net->state;
     uint64_t step;
-    if (!take_word(s, "state epoch ") || !take_count(s, "an epoch", 1000000, &step)) {
+    if (!ctune_scan_word(s, "state epoch ") || !ctune_scan_count(s, "an epoch", 1000000, &step)) {
         return false;
     }
     state->epoch = (int)step;
-    if (!take_word(s, " step ") || !take_count(s, "a step", INT64_MAX, &step) ||
-        !take_pair(s, " best-epoch", 1000000, &state->best_epoch) || !take_word(s, " best") ||
-        !take_number(s, " score", &state->best) || !take_line_end(s)) {
+    if (!ctune_scan_word(s, " step ") || !ctune_scan_count(s, "a step", INT64_MAX, &step) ||
+        !take_pair(s, " best-epoch", 1000000, &state->best_epoch) || !ctune_scan_word(s, " best") ||
+        !take_number(s, " score", &state->best) || !ctune_scan_line_end(s)) {
         return false;
     }
     state->step = (int64_t)step;
@@ -344,25 +268,25 @@ static bool take_state(scanner *s, ctune_net *net) {
     return state->best_values != NULL;
 }
 
-static bool take_matrix(scanner *s, const ctune_net *net, int i, part which) {
+static bool take_matrix(ctune_scan *s, const ctune_net *net, int i, part which) {
     const ctune_nn_param *p = net->params.param[i];
     float *values = part_of(net, i, which);
     char head[CTUNE_NN_NAME_BYTES + 64];
     snprintf(head, sizeof head, "matrix %s %s %d %d", p->name, part_names[which], p->rows, p->cols);
-    if (!take_word(s, head) || !take_line_end(s)) {
+    if (!ctune_scan_word(s, head) || !ctune_scan_line_end(s)) {
         return false;
     }
     for (size_t k = 0; k < net_size(p); k++) {
         bool is_last = k + 1 == net_size(p) || k % LINE_VALUES == LINE_VALUES - 1;
-        if (!take_float(s, "a number", &values[k]) ||
-            !(is_last ? take_line_end(s) : take_word(s, " "))) {
+        if (!ctune_scan_float(s, &values[k]) ||
+            !(is_last ? ctune_scan_line_end(s) : ctune_scan_word(s, " "))) {
             return false;
         }
     }
     return true;
 }
 
-static bool take_matrices(scanner *s, const ctune_net *net, bool has_state) {
+static bool take_matrices(ctune_scan *s, const ctune_net *net, bool has_state) {
     for (int which = 0; which < (has_state ? N_PARTS : 1); which++) {
         for (int i = 0; i < net->params.n; i++) {
             if (!take_matrix(s, net, i, (part)which)) {
@@ -370,18 +294,18 @@ static bool take_matrices(scanner *s, const ctune_net *net, bool has_state) {
             }
         }
     }
-    return take_word(s, "end") && take_line_end(s);
+    return ctune_scan_word(s, "end") && ctune_scan_line_end(s);
 }
 
 /* Heads and all that is behind them; the network's layers come from what was read so far. */
-static ctune_status take_body(scanner *s, ctune_net *net, bool has_state) {
+static ctune_status take_body(ctune_scan *s, ctune_net *net, bool has_state) {
     if (!take_heads(s, net) || !take_summary(s, net)) {
         return s->status;
     }
     size_t left = (size_t)(s->end - s->at);
     ctune_status status = net_build(s->ctx, net, (int64_t)(left / MIN_VALUE_BYTES + 1));
     if (status == CTUNE_EUSAGE) {
-        fail(s, "as many numbers as the network has");
+        ctune_scan_fail(s, "as many numbers as the network has");
     }
     if (status == CTUNE_OK &&
         ((has_state && !take_state(s, net)) || !take_matrices(s, net, has_state))) {
@@ -392,7 +316,7 @@ static ctune_status take_body(scanner *s, ctune_net *net, bool has_state) {
 
 ctune_status net_parse(ctune_ctx *ctx, const char *name, const char *text, bool has_state,
                        ctune_net **out) {
-    scanner s = {ctx, name, text, text + strlen(text), 1, CTUNE_EUSAGE};
+    ctune_scan s = ctune_scan_begin(ctx, name, text);
     ctune_net_config config = {0};
     ctune_net *net = NULL;
     double scale = 1, shift = 0;
@@ -403,7 +327,7 @@ ctune_status net_parse(ctune_ctx *ctx, const char *name, const char *text, bool 
     }
     ctune_status status = net_config_check(ctx, &config);
     if (status != CTUNE_OK) {
-        fail(&s, "a network that can be");
+        ctune_scan_fail(&s, "a network that can be");
         return status;
     }
     status = ctune_net_create(ctx, &config, &net);
