@@ -114,15 +114,6 @@ void ctune_bench_destroy(ctune_bench *bench) {
 ctune_status ctune_bench_emit(ctune_ctx *ctx, const ctune_bench *bench, const char *schedule,
                               const char *name, ctune_text *out) {
     ctune_nest nest;
-    ctune_schedule parsed;
-    ctune_schedule_init(&parsed);
-    ctune_status status = ctune_schedule_parse(ctx, schedule, &parsed);
-    if (status == CTUNE_OK) {
-        status = ctune_schedule_apply(ctx, bench->program, &parsed, &nest);
-    }
-    if (status == CTUNE_OK) {
-        status = ctune_emit_candidate(ctx, &nest, &bench->emit, name, out);
-    }
-    ctune_schedule_clear(&parsed);
-    return status;
+    ctune_status status = ctune_nest_parse(ctx, bench->program, schedule, &nest);
+    return status == CTUNE_OK ? ctune_emit_candidate(ctx, &nest, &bench->emit, name, out) : status;
 }

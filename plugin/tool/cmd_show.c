@@ -41,14 +41,7 @@ static const char *pick_schedule(ctune_ctx *ctx, const show_job *j) {
 }
 
 static ctune_status make_nest(ctune_ctx *ctx, const show_job *j, ctune_nest *out) {
-    ctune_schedule schedule;
-    ctune_schedule_init(&schedule);
-    ctune_status status = ctune_schedule_parse(ctx, pick_schedule(ctx, j), &schedule);
-    if (status == CTUNE_OK) {
-        status = ctune_schedule_apply(ctx, j->program, &schedule, out);
-    }
-    ctune_schedule_clear(&schedule);
-    return status;
+    return ctune_nest_parse(ctx, j->program, pick_schedule(ctx, j), out);
 }
 
 /* ---- stages --------------------------------------------------------------------------------- */

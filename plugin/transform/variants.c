@@ -50,19 +50,13 @@ typedef struct chain {
 static ctune_status emit_variant(ctune_ctx *ctx, const chain *c, const ctune_region *region,
                                  const char *schedule, const char *otherwise, ctune_text *out) {
     ctune_nest nest;
-    ctune_schedule parsed;
-    ctune_schedule_init(&parsed);
     ctune_emit_options options = c->source->emit;
     options.comments = true;
-    ctune_status status = ctune_schedule_parse(ctx, schedule, &parsed);
-    if (status == CTUNE_OK) {
-        status = ctune_schedule_apply(ctx, c->program, &parsed, &nest);
-    }
+    ctune_status status = ctune_nest_parse(ctx, c->program, schedule, &nest);
     if (status == CTUNE_OK) {
         nest.region = region;
         status = ctune_emit_region(ctx, &nest, &options, otherwise, out);
     }
-    ctune_schedule_clear(&parsed);
     return status == CTUNE_OK && out->failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
                                              : status;
 }

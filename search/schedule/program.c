@@ -384,6 +384,18 @@ ctune_status ctune_schedule_apply(ctune_ctx *ctx, ctune_program *program,
     return CTUNE_OK;
 }
 
+ctune_status ctune_nest_parse(ctune_ctx *ctx, ctune_program *program, const char *schedule,
+                              ctune_nest *nest) {
+    ctune_schedule parsed;
+    ctune_schedule_init(&parsed);
+    ctune_status status = ctune_schedule_parse(ctx, schedule, &parsed);
+    if (status == CTUNE_OK) {
+        status = ctune_schedule_apply(ctx, program, &parsed, nest);
+    }
+    ctune_schedule_clear(&parsed);
+    return status;
+}
+
 void ctune_program_set_rounding(ctune_program *program, bool rounds) {
     program->round_products = rounds;
     for (int i = 0; i < program->n_forms; i++) {

@@ -52,6 +52,9 @@ CTUNE_MUST_USE ctune_status ctune_program_step(ctune_ctx *ctx, ctune_program *pr
  * final order is checked (ctune_nest_check). */
 CTUNE_MUST_USE ctune_status ctune_schedule_apply(ctune_ctx *ctx, ctune_program *program,
                                                  const ctune_schedule *schedule, ctune_nest *nest);
+/* The same of a schedule's text. */
+CTUNE_MUST_USE ctune_status ctune_nest_parse(ctune_ctx *ctx, ctune_program *program,
+                                             const char *schedule, ctune_nest *nest);
 /* Only the loop and memory primitives, on a nest that exists; no final check. The fast path of the
  * search. */
 CTUNE_MUST_USE ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest,
