@@ -116,4 +116,9 @@ CTUNE_MUST_USE ctune_status ctune_tree_unpin(ctune_ctx *ctx, const ctune_deps *d
 CTUNE_MUST_USE ctune_status ctune_tree_accept(ctune_ctx *ctx, const ctune_deps *deps,
                                               ctune_tree *tree, ctune_tree **out);
 
+/* moves.c: begin with a copy of tree; kids receives the list for the root. Clear b after OK. */
+CTUNE_MUST_USE ctune_status ctune_tree_copy_begin(ctune_ctx *ctx, const ctune_deps *deps,
+                                                  const ctune_tree *tree, ctune_tree_builder *b,
+                                                  ctune_tnodes **kids);
+
 #endif

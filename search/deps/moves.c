@@ -8,9 +8,8 @@
 
 #include <string.h>
 
-/* Start from a copy of tree; kids receives the root's list. */
-static ctune_status begin(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
-                          ctune_tree_builder *b, ctune_tnodes **kids) {
+ctune_status ctune_tree_copy_begin(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
+                                   ctune_tree_builder *b, ctune_tnodes **kids) {
     ctune_status status = ctune_tree_builder_init_from(ctx, b, deps->region, tree);
     if (status != CTUNE_OK) {
         return status;
@@ -31,10 +30,6 @@ typedef struct fusion {
     int depth;
     const char *why; /* not NULL: not applicable */
 } fusion;
-
-static bool has_stmt(const ctune_tnode *node, int stmt) {
-    return ctune_tnode_stmts(node) >> stmt & 1;
-}
 
 /* Put `dim` in place of loop `old` around all statements below node. */
 static void rename_dim(ctune_tree_builder *b, const ctune_tnode *node, int old, int dim) {
@@ -65,7 +60,7 @@ static const ctune_tnode *merge_loops(fusion *f, const ctune_tnode *a, const ctu
     }
     if (is_deeper) {
         const ctune_tnode *last = a->kids[a->n_kids - 1], *first = b->kids[0];
-        if (!has_stmt(last, f->s0) || !has_stmt(first, f->s1)) {
+        if (!ctune_tnode_has_stmt(last, f->s0) || !ctune_tnode_has_stmt(first, f->s1)) {
             f->why = "the inner loops are not neighbours";
             return NULL;
         }
@@ -79,7 +74,7 @@ static const ctune_tnode *merge_loops(fusion *f, const ctune_tnode *a, const ctu
 
 static int find_kid(const ctune_tnode *node, int stmt) {
     int k = 0;
-    while (k < node->n_kids && !has_stmt(node->kids[k], stmt)) {
+    while (k < node->n_kids && !ctune_tnode_has_stmt(node->kids[k], stmt)) {
         k++;
     }
     return k;
@@ -114,7 +109,7 @@ ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree 
     }
     ctune_tree_builder b;
     ctune_tnodes *kids;
-    ctune_status status = begin(ctx, deps, tree, &b, &kids);
+    ctune_status status = ctune_tree_copy_begin(ctx, deps, tree, &b, &kids);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -222,7 +217,7 @@ ctune_status ctune_tree_permute(ctune_ctx *ctx, ctune_deps *deps, const ctune_tr
     }
     ctune_tree_builder b;
     ctune_tnodes *kids;
-    ctune_status status = begin(ctx, deps, tree, &b, &kids);
+    ctune_status status = ctune_tree_copy_begin(ctx, deps, tree, &b, &kids);
     if (status != CTUNE_OK) {
         return status;
     }

@@ -12,20 +12,6 @@
 
 #include <string.h>
 
-static ctune_status begin(ctune_ctx *ctx, const ctune_deps *deps, const ctune_tree *tree,
-                          ctune_tree_builder *b, ctune_tnodes **kids) {
-    ctune_status status = ctune_tree_builder_init_from(ctx, b, deps->region, tree);
-    if (status != CTUNE_OK) {
-        return status;
-    }
-    *kids = CTUNE_NEW(b->arena, ctune_tnodes);
-    if (*kids == NULL) {
-        ctune_tree_builder_clear(b);
-        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory while moving loops");
-    }
-    return CTUNE_OK;
-}
-
 static const ctune_tnode *find_loop(const ctune_tnode *node, int dim) {
     if (node->kind == CTUNE_TNODE_LOOP && node->dim == dim) {
         return node;
@@ -132,7 +118,7 @@ ctune_status ctune_tree_block(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree
     }
     ctune_tree_builder b;
     ctune_tnodes *kids;
-    ctune_status status = begin(ctx, deps, tree, &b, &kids);
+    ctune_status status = ctune_tree_copy_begin(ctx, deps, tree, &b, &kids);
     if (status != CTUNE_OK) {
         return status;
     }
@@ -218,7 +204,7 @@ ctune_status ctune_tree_sink(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree 
     }
     ctune_tree_builder b;
     ctune_tnodes *kids;
-    ctune_status status = begin(ctx, deps, tree, &b, &kids);
+    ctune_status status = ctune_tree_copy_begin(ctx, deps, tree, &b, &kids);
     if (status != CTUNE_OK) {
         return status;
     }

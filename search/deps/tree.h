@@ -47,6 +47,8 @@ typedef struct ctune_tnode {
     int n_kids;
     const struct ctune_tnode *const *kids; /* SEQ, LOOP: executed in this order */
 } ctune_tnode;
+/* Does the statement stand at or below node? */
+bool ctune_tnode_has_stmt(const ctune_tnode *node, int stmt);
 
 typedef struct ctune_tree {
     ctune_arena *arena; /* owner */

@@ -291,6 +291,10 @@ uint64_t ctune_tnode_stmts(const ctune_tnode *node) {
     return mask;
 }
 
+bool ctune_tnode_has_stmt(const ctune_tnode *node, int stmt) {
+    return ctune_tnode_stmts(node) >> stmt & 1;
+}
+
 static int number_stmts(const ctune_tnode *node, int *position, int next) {
     if (node->kind == CTUNE_TNODE_STMT) {
         position[node->stmt] = next++;

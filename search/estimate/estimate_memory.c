@@ -186,7 +186,7 @@ static bool ref_merge(const est_path *path, est_ref *a, const est_ref *b) {
 }
 
 static bool is_streamed(const est_state *s, const est_path *path) {
-    int node = ctune_nest_find_stmt(s->nest, (int)(path->stmt - s->nest->form->tree->stmts));
+    int node = ctune_nest_find_stmt(s->nest, path->i_stmt);
     return node >= 0 && s->nest->node[node].is_streamed;
 }
 

@@ -1,5 +1,6 @@
 /* Encodings: the table of the four kinds; see encoding.h. */
 #include "search/feature/encoding_private.h"
+#include "search/feature/feature_private.h"
 
 #include <string.h>
 
@@ -72,16 +73,6 @@ ctune_status ctune_encoding_check(ctune_ctx *ctx, const ctune_model_input *input
     return CTUNE_OK;
 }
 
-/* As feature.c does with rows. */
-static void make_finite(float *row, int n) {
-    static const float most = 1e9f;
-    for (int i = 0; i < n; i++) {
-        float x = row[i];
-        x = x > most ? most : x;
-        row[i] = x >= -most ? x : x < -most ? -most : 0;
-    }
-}
-
 void ctune_encoding_get(const ctune_model_input *input, const ctune_schedule *schedule,
                         const ctune_nest *nest, const ctune_target *target, float *row) {
     int n = ctune_model_input_count(input), n_items = 0;
@@ -103,5 +94,5 @@ void ctune_encoding_get(const ctune_model_input *input, const ctune_schedule *sc
         break;
     }
     row[0] = (float)n_items;
-    make_finite(row, n);
+    feat_make_finite(row, n);
 }

@@ -54,8 +54,7 @@ ctune_feature_group ctune_feature_group_of(unsigned groups, int i) {
     return g < 0 ? CTUNE_N_FEATURE_GROUPS : (ctune_feature_group)g;
 }
 
-/* Models do not take infinities: what got out of hand is put back into a wide range. */
-static void make_finite(float *row, int n) {
+void feat_make_finite(float *row, int n) {
     static const float most = 1e9f;
     for (int i = 0; i < n; i++) {
         float x = row[i];
@@ -82,7 +81,7 @@ void ctune_feature_get(const ctune_nest *nest, const ctune_target *target, unsig
             at += group_get(g)->n;
         }
     }
-    make_finite(row, n);
+    feat_make_finite(row, n);
 }
 
 /* ---- one row a statement --------------------------------------------------------------------- */

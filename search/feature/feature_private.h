@@ -57,6 +57,9 @@ typedef struct feat_group {
 extern const feat_group feat_estimate, feat_context, feat_relation, feat_knob, feat_store,
     feat_target;
 
+/* Models do not take infinities: what got out of hand is put back into a wide range. feature.c */
+void feat_make_finite(float *row, int n);
+
 /* log2 for x > 0 (smaller ones count as 2^-40): plain arithmetic, so that rows do not depend on a
  * version of libm. Off by 1e-7 at most, exact at powers of two. */
 static inline float feat_log(double x) {

@@ -148,22 +148,10 @@ static const char *check_pure(const ctune_nest *nest, int stmt) {
     return NULL;
 }
 
-static bool holds(const ctune_tnode *node, int stmt) {
-    if (node->kind == CTUNE_TNODE_STMT) {
-        return node->stmt == stmt;
-    }
-    for (int k = 0; k < node->n_kids; k++) {
-        if (holds(node->kids[k], stmt)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Index of the root's child in the tree that holds a statement: the form's order of nests. */
 static int nest_of(const ctune_tree *tree, int stmt) {
     int k = 0;
-    while (k < tree->root->n_kids && !holds(tree->root->kids[k], stmt)) {
+    while (k < tree->root->n_kids && !ctune_tnode_has_stmt(tree->root->kids[k], stmt)) {
         k++;
     }
     return k;

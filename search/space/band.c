@@ -412,23 +412,6 @@ static void record_tile(ctune_schedule *schedule, const ctune_nest *nest, const 
     ctune_schedule_append(schedule, &prim);
 }
 
-static void record_names(ctune_schedule *schedule, ctune_prim_kind kind, int64_t number,
-                         int n_names, const char *const *names, int n_terms) {
-    ctune_prim prim;
-    if (schedule == NULL) {
-        return;
-    }
-    memset(&prim, 0, sizeof prim);
-    prim.kind = kind;
-    prim.number = number;
-    prim.n_names = n_names;
-    for (int k = 0; k < n_names; k++) {
-        snprintf(prim.name[k], CTUNE_NAME_BYTES, "%s", names[k]);
-        prim.coef[k] = k < n_terms;
-    }
-    ctune_schedule_append(schedule, &prim);
-}
-
 /* Wavefronts of two loops over tiles: those of one front are independent. */
 static bool add_wave(const band *b, const int *loop, ctune_nest *nest, ctune_schedule *schedule) {
     const ctune_sum sum = {
@@ -438,11 +421,11 @@ static bool add_wave(const band *b, const int *loop, ctune_nest *nest, ctune_sch
     if (ctune_nest_wave(nest, &sum, b->name[2]) != NULL) {
         return false;
     }
-    record_names(schedule, CTUNE_PRIM_WAVE, 0, 3, names, 2);
+    schedule_record(schedule, CTUNE_PRIM_WAVE, 0, 3, names, (const int[]){1, 1, 0});
     if (ctune_nest_annotate(nest, loop[0], CTUNE_ANN_PARALLEL) != NULL) {
         return false;
     }
-    record_names(schedule, CTUNE_PRIM_PARALLEL, 0, 1, names, 0);
+    schedule_record(schedule, CTUNE_PRIM_PARALLEL, 0, 1, names, NULL);
     return true;
 }
 
@@ -454,7 +437,7 @@ bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_sched
             return false;
         }
         loop[n++] = b->time;
-        record_names(schedule, CTUNE_PRIM_SPLIT, p->time, 3, names, 0);
+        schedule_record(schedule, CTUNE_PRIM_SPLIT, p->time, 3, names, NULL);
     }
     for (int k = 0; k < b->n; k++) {
         if (p->tile[k] == 0) {

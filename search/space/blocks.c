@@ -84,18 +84,6 @@ static bool step(draft *d, const char *format, ...) {
 
 /* ---- looking at trees ------------------------------------------------------------------------ */
 
-static bool holds(const ctune_tnode *node, int stmt) {
-    if (node->kind == CTUNE_TNODE_STMT) {
-        return node->stmt == stmt;
-    }
-    for (int k = 0; k < node->n_kids; k++) {
-        if (holds(node->kids[k], stmt)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int n_stmts_in(const ctune_tnode *node) {
     if (node->kind == CTUNE_TNODE_STMT) {
         return 1;
@@ -148,7 +136,7 @@ static int heaviest(const ctune_tree *tree) {
 
 static const ctune_tnode *nest_of(const ctune_tree *tree, int stmt) {
     for (int k = 0; k < tree->root->n_kids; k++) {
-        if (holds(tree->root->kids[k], stmt)) {
+        if (ctune_tnode_has_stmt(tree->root->kids[k], stmt)) {
             return tree->root->kids[k];
         }
     }
@@ -191,7 +179,7 @@ static bool is_isolated(const ctune_region *region, const ctune_tree *tree,
         n_space += !is_block && !is_reduce_dim(region, stmt, stmt->dims[d]);
         const ctune_tnode *next = NULL;
         for (int k = 0; k < node->n_kids; k++) {
-            next = holds(node->kids[k], s) ? node->kids[k] : next;
+            next = ctune_tnode_has_stmt(node->kids[k], s) ? node->kids[k] : next;
         }
         node = next;
     }
@@ -284,7 +272,7 @@ static bool add_block(draft *d, const char *main, int i) {
     for (int k = 0; k < 2 * tree->n_stmts; k++) { /* who writes the same tensor, then the others */
         const ctune_stmt *stmt = &tree->stmts[k % tree->n_stmts];
         bool is_same = region->stages[stmt->stage].target.tensor == tensor;
-        if (holds(nest, k % tree->n_stmts) && is_same == (k < tree->n_stmts)) {
+        if (ctune_tnode_has_stmt(nest, k % tree->n_stmts) && is_same == (k < tree->n_stmts)) {
             add_dim(tree, sum, &n, dim_of_index(region, stmt, i));
         }
     }
@@ -408,7 +396,7 @@ static bool carries_nothing(const ctune_depvecs *vecs, const ctune_tree *tree,
                             const ctune_tnode *loop) {
     for (int v = 0; v < vecs->n; v++) {
         const ctune_depvec *vec = &vecs->vec[v];
-        if (!holds(loop, vec->src) || !holds(loop, vec->dst)) {
+        if (!ctune_tnode_has_stmt(loop, vec->src) || !ctune_tnode_has_stmt(loop, vec->dst)) {
             continue;
         }
         bool is_alive = true;
@@ -437,7 +425,7 @@ static void find_rows(const draft *d, const ctune_depvecs *vecs, const ctune_tno
         bool is_block = true;
         for (int s = 0; s < d->tree->n_stmts; s++) {
             is_block =
-                is_block && (!holds(kid, s) ||
+                is_block && (!ctune_tnode_has_stmt(kid, s) ||
                              ctune_stmt_is_block(d->program->region, &d->tree->stmts[s], kid->dim));
         }
         if (!is_block && *n < MAX_TRIES && kid->n_kids > 0 &&

@@ -23,9 +23,9 @@ typedef struct builder {
     bool ok;
 } builder;
 
-static void record(builder *b, ctune_prim_kind kind, int64_t number, int n_names,
-                   const char *const *names) {
-    if (b->schedule == NULL) {
+void schedule_record(ctune_schedule *schedule, ctune_prim_kind kind, int64_t number, int n_names,
+                     const char *const *names, const int *coefs) {
+    if (schedule == NULL) {
         return;
     }
     ctune_prim prim;
@@ -35,8 +35,14 @@ static void record(builder *b, ctune_prim_kind kind, int64_t number, int n_names
     prim.n_names = n_names;
     for (int k = 0; k < n_names; k++) {
         snprintf(prim.name[k], CTUNE_NAME_BYTES, "%s", names[k]);
+        prim.coef[k] = coefs != NULL ? coefs[k] : 0;
     }
-    ctune_schedule_append(b->schedule, &prim);
+    ctune_schedule_append(schedule, &prim);
+}
+
+static void record(builder *b, ctune_prim_kind kind, int64_t number, int n_names,
+                   const char *const *names) {
+    schedule_record(b->schedule, kind, number, n_names, names, NULL);
 }
 
 static const char *node_name(const builder *b, int node) {

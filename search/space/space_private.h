@@ -233,6 +233,10 @@ void choose_sizes(double extent, int least, int *list, int *n);
 void space_loop_name(const ctune_nest *nest, const char *base, char letter,
                      char name[CTUNE_NAME_BYTES]);
 
+/* build.c: one primitive for the text of a schedule; nothing when that is NULL (not wanted). coefs
+ * [n_names] of names in a sum; NULL: there is none. */
+void schedule_record(ctune_schedule *schedule, ctune_prim_kind kind, int64_t number, int n_names,
+                     const char *const *names, const int *coefs);
 /* list may be NULL. */
 void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list);
 void plan_decode(const chain *c, const ctune_point *point, plan *out, active_list *list);

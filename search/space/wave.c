@@ -14,23 +14,6 @@
 
 enum { MAX_SKEW = 6 };
 
-static void record(ctune_schedule *schedule, ctune_prim_kind kind, int64_t number, int n_names,
-                   const char *const *names, const int *coefs) {
-    ctune_prim prim;
-    if (schedule == NULL) {
-        return;
-    }
-    memset(&prim, 0, sizeof prim);
-    prim.kind = kind;
-    prim.number = number;
-    prim.n_names = n_names;
-    for (int k = 0; k < n_names; k++) {
-        snprintf(prim.name[k], CTUNE_NAME_BYTES, "%s", names[k]);
-        prim.coef[k] = coefs[k];
-    }
-    ctune_schedule_append(schedule, &prim);
-}
-
 bool wave_build(const wave_choice *wave, int size, ctune_nest *nest, ctune_schedule *schedule,
                 int *top) {
     int outer = wave->node[0], inner = wave->node[1];
@@ -41,7 +24,7 @@ bool wave_build(const wave_choice *wave, int size, ctune_nest *nest, ctune_sched
             NULL) {
             return false;
         }
-        record(schedule, CTUNE_PRIM_SPLIT, size, 3, names, (const int[]){0, 0, 0});
+        schedule_record(schedule, CTUNE_PRIM_SPLIT, size, 3, names, NULL);
     }
     const ctune_sum sum = {.n = 2,
                            .term = {{CTUNE_SUM_LOOP, (int16_t)outer, wave->skew},
@@ -51,7 +34,7 @@ bool wave_build(const wave_choice *wave, int size, ctune_nest *nest, ctune_sched
     }
     *top = size > 1 ? *top : nest->node[outer].parent;
     const char *const names[] = {nest->node[outer].name, nest->node[inner].name, wave->name[2]};
-    record(schedule, CTUNE_PRIM_WAVE, 0, 3, names, (const int[]){wave->skew, 1, 0});
+    schedule_record(schedule, CTUNE_PRIM_WAVE, 0, 3, names, (const int[]){wave->skew, 1, 0});
     return true;
 }
 
