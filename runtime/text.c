@@ -163,3 +163,21 @@ void ctune_folder_remove(const char *path) {
     }
     rmdir(path);
 }
+
+void ctune_time_print(double ns, char *out, size_t size) {
+    static const struct {
+        double limit, unit;
+        const char *name;
+    } rows[] = {{1e3, 1, "ns"}, {1e6, 1e3, "us"}, {1e9, 1e6, "ms"}, {1e300, 1e9, "s"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (ns < rows[i].limit || i + 1 == sizeof rows / sizeof *rows) {
+            double value = ns / rows[i].unit;
+            snprintf(out, size, "%.*f %s",
+                     value < 10    ? 2
+                     : value < 100 ? 1
+                                   : 0,
+                     value, rows[i].name);
+            return;
+        }
+    }
+}

@@ -24,6 +24,8 @@ void ctune_text_printf(ctune_text *text, const char *format, ...) CTUNE_PRINTF(2
 /* Indentation, formatted text, newline. */
 void ctune_text_line(ctune_text *text, const char *format, ...) CTUNE_PRINTF(2, 3);
 /* Never NULL. */
+/* Times for people: "412 ms". */
+void ctune_time_print(double ns, char *out, size_t size);
 const char *ctune_text_get(const ctune_text *text);
 
 /* Whole file into text (appended). EENV with the reason when it cannot be read. "-" is standard

@@ -33,12 +33,9 @@ bool ctune_page_plot_print(ctune_page_plot plot, const ctune_page_nest *nest, ct
 }
 
 static void put_time(double ns, ctune_text *out) {
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    int i = 0;
-    for (; i < 3 && ns >= 1000; i++) {
-        ns /= 1000;
-    }
-    ctune_text_printf(out, "%.3g %s", ns, units[i]);
+    char time[32];
+    ctune_time_print(ns, time, sizeof time);
+    ctune_text_append(out, time);
 }
 
 static void put_cell(const char *words, ctune_text *out) {

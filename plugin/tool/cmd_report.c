@@ -161,15 +161,10 @@ static ctune_status put_hot_loop(ctune_ctx *ctx, const section *s, const ctune_t
 /* The region's block as `ctune apply` writes it, and the loop of the stand-alone form. */
 static ctune_status put_after(ctune_ctx *ctx, section *s, ctune_program *program) {
     ctune_nest nest;
-    ctune_schedule schedule;
-    ctune_schedule_init(&schedule);
     ctune_text unit;
     ctune_text_init(&unit);
     ctune_emit_options options = s->source->emit;
-    ctune_status status = ctune_schedule_parse(ctx, s->schedule, &schedule);
-    if (status == CTUNE_OK) {
-        status = ctune_schedule_apply(ctx, program, &schedule, &nest);
-    }
+    ctune_status status = ctune_nest_parse(ctx, program, s->schedule, &nest);
     if (status == CTUNE_OK) {
         status = ctune_emit_candidate(ctx, &nest, &options, "ctune_tuned", &unit);
     }
@@ -180,38 +175,48 @@ static ctune_status put_after(ctune_ctx *ctx, section *s, ctune_program *program
     if (status == CTUNE_OK) {
         status = ctune_emit_region(ctx, &nest, &options, ctune_text_get(&s->before), &s->after);
     }
-    ctune_schedule_clear(&schedule);
     ctune_text_clear(&unit);
     return status;
 }
 
-static ctune_status put_code(ctune_ctx *ctx, section *s) {
+/* The original's loop is the same at all sizes: once for a region. */
+static ctune_status put_before(ctune_ctx *ctx, const report_job *j, section *s) {
     int i_region = ctune_source_find(s->source, s->region);
     const char *original = i_region >= 0 ? ctune_source_original(s->source, i_region) : NULL;
     ctune_text_append(&s->before, original != NULL ? original : "");
+    for (const section *other = j->section; other < s; other++) {
+        if (other->region == s->region && other->hot_before.len > 0) {
+            ctune_text_append(&s->hot_before, ctune_text_get(&other->hot_before));
+            return CTUNE_OK;
+        }
+    }
     ctune_text unit;
     ctune_text_init(&unit);
-    ctune_program *program = NULL;
     ctune_status status =
         ctune_emit_original(ctx, s->region, &s->source->emit, "ctune_original", &unit);
     if (status == CTUNE_OK) {
         status = put_hot_loop(ctx, s, &unit, "ctune_original", &s->hot_before);
     }
-    if (status == CTUNE_OK) {
-        status = ctune_program_create(ctx, s->region, &program);
-    }
-    if (status == CTUNE_OK && s->schedule != NULL && s->schedule[0] != '\0') {
-        status = put_after(ctx, s, program);
-    }
-    if (program != NULL) {
-        ctune_program_destroy(program);
-    }
     ctune_text_clear(&unit);
     return status;
 }
 
+static ctune_status put_code(ctune_ctx *ctx, const report_job *j, section *s) {
+    ctune_status status = put_before(ctx, j, s);
+    if (status != CTUNE_OK || s->schedule == NULL || s->schedule[0] == '\0') {
+        return status;
+    }
+    ctune_program *program;
+    status = ctune_program_create(ctx, s->region, &program);
+    if (status == CTUNE_OK) {
+        status = put_after(ctx, s, program);
+        ctune_program_destroy(program);
+    }
+    return status;
+}
+
 /* ---- one source ----------------------------------------------------------------------------- */
-/* What the arrays hold, operations of a run, which element type is the most frequent. */
+/* What the arrays hold, operations of a run, whether doubles are among the elements. */
 static void measure_region(ctune_ctx *ctx, section *s) {
     int64_t params[CTUNE_RUN_MAX_PARAMS];
     ctune_run_workload load = {0};
@@ -248,12 +253,13 @@ static ctune_status take_entry(ctune_ctx *ctx, const ctune_lock *lock, section *
                : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
 }
 
-static ctune_status fill_section(ctune_ctx *ctx, const ctune_lock *lock, section *s) {
+static ctune_status fill_section(ctune_ctx *ctx, const report_job *j, const ctune_lock *lock,
+                                 section *s) {
     ctune_status status = take_entry(ctx, lock, s);
     measure_region(ctx, s);
     s->nest.is_here = strcmp(s->key, s->source->key) == 0;
     if (status == CTUNE_OK && s->nest.is_here) {
-        status = put_code(ctx, s);
+        status = put_code(ctx, j, s);
     }
     s->nest.region = s->region->name;
     s->nest.file = s->source->file;
@@ -286,7 +292,7 @@ static ctune_status add_file(ctune_ctx *ctx, report_job *j, const char *file) {
         status = read_history(ctx, j);
     }
     for (int i = first; status == CTUNE_OK && i < j->n; i++) {
-        status = fill_section(ctx, &lock, &j->section[i]);
+        status = fill_section(ctx, j, &lock, &j->section[i]);
     }
     ctune_lock_clear(&lock);
     return status;

@@ -41,16 +41,6 @@ typedef struct try_job {
     int n_bad; /* not legal, or without the original's result */
 } try_job;
 
-static void print_json(cJSON *root) {
-    char *text = cJSON_PrintUnformatted(root);
-    if (text != NULL) {
-        puts(text);
-        fflush(stdout);
-    }
-    cJSON_free(text);
-    cJSON_Delete(root);
-}
-
 /* ---- input ---------------------------------------------------------------------------------- */
 /* A line with a schedule, or an object with one: "{"schedule": ..., "id": ...}". */
 static ctune_status read_row(ctune_ctx *ctx, const char *line, int n_line, try_row *row) {
@@ -105,17 +95,11 @@ static void clear_rows(try_row *rows, int n) {
 /* The candidate's text, or the reason why there is none. */
 static ctune_status make_row(ctune_ctx *ctx, const try_job *j, const char *name, try_row *row) {
     ctune_nest nest;
-    ctune_schedule schedule;
-    ctune_schedule_init(&schedule);
-    ctune_status status = ctune_schedule_parse(ctx, row->schedule, &schedule);
-    if (status == CTUNE_OK) {
-        status = ctune_schedule_apply(ctx, j->bench.program, &schedule, &nest);
-    }
+    ctune_status status = ctune_nest_parse(ctx, j->bench.program, row->schedule, &nest);
     row->is_legal = status == CTUNE_OK;
     if (status == CTUNE_OK) {
         status = ctune_emit_candidate(ctx, &nest, &j->bench.emit, name, &row->unit);
     }
-    ctune_schedule_clear(&schedule);
     if (status == CTUNE_EREFUSED || status == CTUNE_EUSAGE) {
         snprintf(row->reason, sizeof row->reason, "%s", ctx->error);
         status = CTUNE_OK;
@@ -209,7 +193,7 @@ static ctune_status print_row(ctune_ctx *ctx, try_job *j, const try_row *row) {
         }
     }
     j->n_bad += !is_good;
-    print_json(root);
+    ctune_json_print(root, stdout);
     return status;
 }
 
@@ -224,7 +208,7 @@ static void print_header(ctune_ctx *ctx, const try_job *j) {
         cJSON_AddNumberToObject(root, "original_ns", j->bench.original_ns);
         cJSON_AddNumberToObject(root, "flops", flops);
     }
-    print_json(root);
+    ctune_json_print(root, stdout);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */

@@ -9,24 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ctune_time_print(double ns, char *out, size_t size) {
-    static const struct {
-        double limit, unit;
-        const char *name;
-    } rows[] = {{1e3, 1, "ns"}, {1e6, 1e3, "us"}, {1e9, 1e6, "ms"}, {1e300, 1e9, "s"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (ns < rows[i].limit || i + 1 == sizeof rows / sizeof *rows) {
-            double value = ns / rows[i].unit;
-            snprintf(out, size, "%.*f %s",
-                     value < 10    ? 2
-                     : value < 100 ? 1
-                                   : 0,
-                     value, rows[i].name);
-            return;
-        }
-    }
-}
-
 static void print_time_line(const char *label, double ns, double flops, const char *more,
                             FILE *file) {
     char time[32];
@@ -76,6 +58,16 @@ void ctune_outcome_print(const ctune_outcome *o, const char *lock_path, FILE *fi
     fprintf(file, "%s\n", strcmp(o->end, "no-gain") == 0 ? ", no gain expected" : "");
     print_parts(o, file);
     fprintf(file, "  %-9s %s\n", "lock", lock_path);
+}
+
+void ctune_json_print(cJSON *root, FILE *file) {
+    char *text = cJSON_PrintUnformatted(root);
+    if (text != NULL) {
+        fprintf(file, "%s\n", text);
+        fflush(file);
+    }
+    cJSON_free(text);
+    cJSON_Delete(root);
 }
 
 void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source, FILE *file) {
@@ -131,11 +123,5 @@ void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source
     cJSON_AddStringToObject(root, "schedule", o->schedule != NULL ? o->schedule : "");
     cJSON_AddStringToObject(root, "lock", source->lock_path);
     cJSON_AddStringToObject(root, "target", source->key);
-    char *text = cJSON_PrintUnformatted(root);
-    if (text != NULL) {
-        fprintf(file, "%s\n", text);
-        fflush(file);
-    }
-    cJSON_free(text);
-    cJSON_Delete(root);
+    ctune_json_print(root, file);
 }

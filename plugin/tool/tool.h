@@ -163,8 +163,9 @@ CTUNE_MUST_USE ctune_status ctune_assembly_make(ctune_ctx *ctx, const ctune_sour
 
 /* ---- results of a search
  * ----------------------------------------------------------------------------- */
-/* Times for people: "412 ms". */
-void ctune_time_print(double ns, char *out, size_t size);
+struct cJSON;
+/* One object a line; it is freed. */
+void ctune_json_print(struct cJSON *root, FILE *file);
 void ctune_outcome_print(const ctune_outcome *outcome, const char *lock_path, FILE *file);
 void ctune_outcome_print_json(const ctune_outcome *outcome, const ctune_source *source, FILE *file);
 
