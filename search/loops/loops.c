@@ -297,6 +297,30 @@ const ctune_aff *ctune_loops_ceil(ctune_loops *l, const ctune_aff *a, int64_t de
                : ctune_loops_floor(l, checked(l, ctune_aff_add_const(l->arena, a, den - 1)), den);
 }
 
+/* Is `part` certainly no further out than `whole`, an atom of that kind plus a constant? Then the
+ * extreme of both is whole: max(max(1, n), n) = max(1, n). */
+static bool covers(ctune_loops *l, ctune_atom_kind kind, const ctune_aff *whole,
+                   const ctune_aff *part) {
+    const ctune_term *term = whole->n_terms == 1 ? &whole->terms[0] : NULL;
+    if (term == NULL || term->kind != CTUNE_TERM_DIV || term->coef != 1 ||
+        l->atom[term->id].kind != kind) {
+        return false;
+    }
+    const ctune_aff *kids[] = {l->atom[term->id].a, l->atom[term->id].b};
+    for (int i = 0; i < 2; i++) {
+        const ctune_aff *kid = ctune_aff_add_const(l->arena, kids[i], whole->c0);
+        const ctune_aff *diff = ctune_aff_sub(l->arena, kid, part);
+        bool is_known = diff != NULL && diff->n_terms == 0;
+        if (is_known && (kind == CTUNE_ATOM_MIN ? diff->c0 <= 0 : diff->c0 >= 0)) {
+            return true;
+        }
+        if (kid != NULL && covers(l, kind, kid, part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const ctune_aff *extreme(ctune_loops *l, ctune_atom_kind kind, const ctune_aff *a,
                                 const ctune_aff *b) {
     const ctune_aff *diff = ctune_aff_sub(l->arena, a, b);
@@ -305,6 +329,12 @@ static const ctune_aff *extreme(ctune_loops *l, ctune_atom_kind kind, const ctun
     }
     if (diff->n_terms == 0) {
         return (diff->c0 <= 0) == (kind == CTUNE_ATOM_MIN) ? a : b;
+    }
+    if (covers(l, kind, a, b)) {
+        return a;
+    }
+    if (covers(l, kind, b, a)) {
+        return b;
     }
     return atom(l, kind, a, b, 0);
 }
