@@ -59,13 +59,18 @@ bool ctune_page_roofline(const ctune_page_nest *nest, ctune_text *out) {
     ctune_axis_include(&plot.y, tuned * 2);
     ctune_plot_begin(&plot, out);
     put_ceilings(&plot, nest, out);
-    char words[64];
-    snprintf(words, sizeof words, "original %.3g", original);
-    ctune_plot_point(&plot, x, original, "#2c5f9e", true, words, out);
-    ctune_plot_words(&plot, x, original, words, out);
-    snprintf(words, sizeof words, "tuned %.3g", tuned);
-    ctune_plot_point(&plot, x, tuned, "#c0392b", false, words, out);
-    ctune_plot_words(&plot, x, tuned, words, out);
+    char before[64], after[64], both[132];
+    snprintf(before, sizeof before, "original %.3g", original);
+    snprintf(after, sizeof after, "tuned %.3g", tuned);
+    snprintf(both, sizeof both, "%s, %s", before, after);
+    bool is_near = fabs(log2(tuned / original)) < 0.8; /* words would lie on words */
+    ctune_plot_point(&plot, x, original, "#2c5f9e", true, before, out);
+    ctune_plot_point(&plot, x, tuned, "#c0392b", false, after, out);
+    ctune_plot_words(&plot, x, is_near ? fmax(tuned, original) : tuned, is_near ? both : after,
+                     out);
+    if (!is_near) {
+        ctune_plot_words(&plot, x, original, before, out);
+    }
     ctune_plot_end(out);
     return true;
 }
