@@ -359,6 +359,7 @@ static void set_outcome(const ctune_search *s, ctune_outcome *out) {
                            .flops = s->flops,
                            .n_trials = s->engine != NULL ? r->n_trials : 1,
                            .n_failed = r->n_failed,
+                           .n_slow = r->n_slow,
                            .n_known = s->job.measure != NULL ? s->job.measure->n_known : 0,
                            .is_stopped = s->session->stopped() != 0,
                            .model_share = r->total_s > 0 ? r->model_s / r->total_s : 0,

@@ -117,6 +117,7 @@ typedef struct ctune_outcome {
     double original_ns, tuned_ns; /* medians of the final, equal when the original stays */
     double flops;                 /* per run, 0 = not countable */
     int n_trials, n_failed, n_known;
+    int n_slow;        /* of n_failed: stopped, being slower than was worth the time */
     int n_new;         /* candidates that were run or compiled in this search */
     int n_bad;         /* of n_new: did not compile, crashed, wrong; slow ones are none of these */
     char failure[224]; /* of the first bad one: "compile-error: ..."; "" = none */

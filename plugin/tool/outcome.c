@@ -53,8 +53,12 @@ void ctune_outcome_print(const ctune_outcome *o, const char *lock_path, FILE *fi
         fprintf(file, "  %-9s at %s (%s)%s\n", "measured", o->measured, o->scaled_by,
                 o->is_whole ? ", once as asked for: these times" : "; times are extrapolated");
     }
-    fprintf(file, "  %-9s %d (%d failed, %d from the history) in %.0f s", "trials", o->n_trials,
-            o->n_failed, o->n_known, o->seconds);
+    char slow[32] = "";
+    if (o->n_slow > 0) {
+        snprintf(slow, sizeof slow, "%d too slow, ", o->n_slow);
+    }
+    fprintf(file, "  %-9s %d (%d failed, %s%d from the history) in %.0f s", "trials", o->n_trials,
+            o->n_failed - o->n_slow, slow, o->n_known, o->seconds);
     fprintf(file, "%s\n", strcmp(o->end, "no-gain") == 0 ? ", no gain expected" : "");
     print_parts(o, file);
     fprintf(file, "  %-9s %s\n", "lock", lock_path);
@@ -94,6 +98,7 @@ void ctune_outcome_print_json(const ctune_outcome *o, const ctune_source *source
     }
     cJSON_AddNumberToObject(root, "trials", o->n_trials);
     cJSON_AddNumberToObject(root, "failed", o->n_failed);
+    cJSON_AddNumberToObject(root, "slow", o->n_slow);
     cJSON_AddNumberToObject(root, "known", o->n_known);
     cJSON_AddNumberToObject(root, "seconds", o->seconds);
     if (o->measured[0] != '\0') {

@@ -38,7 +38,7 @@ struct ctune_engine {
     int n_batches;     /* proposed */
     int n_proposed;    /* trials, with the known ones */
     int n_collected;   /* in this call */
-    int n_failed;
+    int n_failed, n_slow;
     ctune_engine_end end;
     hope hope;
     int n_in_flight;
@@ -316,6 +316,7 @@ static ctune_status collect(ctune_engine *s) {
             return ctune_fail(e->ctx, CTUNE_ENOMEM, "out of memory");
         }
         s->n_failed += b->trial[i].result.outcome != CTUNE_RUN_OK;
+        s->n_slow += b->trial[i].result.outcome == CTUNE_RUN_TIMEOUT;
     }
     blend_update(e, b->proposal, times, b->n);
     hope_update(s, b, times);
@@ -438,6 +439,7 @@ void ctune_engine_get(const ctune_engine *search, ctune_engine_result *result) {
     const ctune_engine *s = search;
     *result = (ctune_engine_result){.n_trials = s->n_collected,
                                     .n_failed = s->n_failed,
+                                    .n_slow = s->n_slow,
                                     .end = s->end,
                                     .total_s = (double)s->active_ns * 1e-9,
                                     .model_s = (double)s->model_ns * 1e-9,

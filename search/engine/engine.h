@@ -113,6 +113,7 @@ const char *ctune_engine_end_name(ctune_engine_end end);
 typedef struct ctune_engine_result {
     int n_trials;        /* measured in this call */
     int n_failed;        /* not OK */
+    int n_slow;          /* of these: stopped, being slower than was worth the time */
     int n_best;          /* entries of best[] */
     ctune_trial best[8]; /* fastest first, distinct points */
     ctune_engine_end end;
