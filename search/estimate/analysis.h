@@ -30,7 +30,8 @@ typedef struct est_path {
     const ctune_stage *stage;
     int i_stmt;
     int n;                                           /* loops */
-    int16_t node[EST_MAX_PATH];                      /* outermost first */
+    int16_t node[EST_MAX_PATH];                      /* outermost first; lanes around others last */
+    bool has_rows;                                   /* there are such lanes */
     int8_t pos[EST_MAX_PATH];                        /* of the loop's dim in stmt->dims */
     double extent[EST_MAX_PATH];                     /* mean trips */
     double entries[EST_MAX_PATH + 1];                /* executions of level k */
