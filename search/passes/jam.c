@@ -87,10 +87,19 @@ static void zip(ctune_loops *l, front *lists, ctune_lnode *into) {
     }
 }
 
+/* Does a loop stand inside that is not unrolled anyway? */
+static bool has_long_loop(const ctune_lnode *node) {
+    for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
+        if ((kid->kind == CTUNE_L_FOR && kid->ann != CTUNE_LANN_FULL) || has_long_loop(kid)) {
+            return true;
+        }
+    }
+    return node->other != NULL && has_long_loop(node->other);
+}
+
 void ctune_lane_jam(ctune_loops *l, ctune_lnode *node) {
     int64_t trips = ctune_for_trips(l, node);
-    if (node->ann != CTUNE_LANN_FULL || trips < 2 || trips > MAX_CHUNKS ||
-        !ctune_lnode_has_loop(node)) {
+    if (node->ann != CTUNE_LANN_FULL || trips < 2 || trips > MAX_CHUNKS || !has_long_loop(node)) {
         return;
     }
     front lists = {.n = (int)trips};
