@@ -369,12 +369,15 @@ static bool launch(struct ctune_gpu *run, const char *name, const gpu_call *call
     if (call->grid[0] == 0 || call->grid[1] == 0 || call->grid[2] == 0) {
         return true;
     }
-    if (!driver->launch(kernel, call)) {
+    gpu_result result = driver->launch(kernel, call);
+    if (result == GPU_DONE) {
+        mark_writers(run);
+    } else if (result == GPU_REFUSED) {
+        ctune_gpu_module_refuse(run->module, run->region);
+    } else {
         ctune_gpu_switch_off(name);
-        return false;
     }
-    mark_writers(run);
-    return true;
+    return result == GPU_DONE;
 }
 
 int ctune_gpu_launch(struct ctune_gpu *run, const char *kernel, const unsigned grid[3],

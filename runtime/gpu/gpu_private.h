@@ -47,10 +47,13 @@ typedef struct gpu_call {
     unsigned n_params;
 } gpu_call;
 
+/* GPU_REFUSED: this launch cannot be, the device is well. */
+typedef enum gpu_result { GPU_DONE, GPU_REFUSED, GPU_FAILED } gpu_result;
+
 /*
  * One interface. open is called once in a process, may fail, and leaves nothing behind then.
- * Operations are in order, in one queue; copy_in and copy_out return when the host's memory may be
- * used again.
+ * Operations are in order, in one queue; copy_out returns when the bytes are
+ * there; what copy_in reads must stay until finish.
  */
 typedef struct gpu_driver {
     const char *name; /* as in CTUNE_GPU_API */
@@ -75,7 +78,7 @@ typedef struct gpu_driver {
     void (*unload)(void *module);
     void *(*kernel)(void *module, const char *name);
     void (*free_kernel)(void *kernel);
-    bool (*launch)(void *kernel, const gpu_call *call);
+    gpu_result (*launch)(void *kernel, const gpu_call *call);
 } gpu_driver;
 
 extern const gpu_driver ctune_gpu_opencl, ctune_gpu_cuda;

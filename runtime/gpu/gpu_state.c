@@ -221,7 +221,7 @@ static bool try_open(const gpu_driver *driver, bool any_device, char *reasons) {
 }
 
 /* In the order in which they are tried. */
-static const gpu_driver *const drivers[] = {&ctune_gpu_opencl};
+static const gpu_driver *const drivers[] = {&ctune_gpu_cuda, &ctune_gpu_opencl};
 
 static void open_device(void) {
     char reasons[MESSAGE_SIZE] = "";

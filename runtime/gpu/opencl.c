@@ -360,15 +360,24 @@ static bool set_arguments(cl_kernel kernel, const gpu_call *call) {
     return true;
 }
 
-static bool opencl_launch(void *kernel, const gpu_call *call) {
+static gpu_result opencl_launch(void *kernel, const gpu_call *call) {
     size_t global[3], local[3];
     for (int i = 0; i < 3; i++) {
         local[i] = call->block[i];
         global[i] = (size_t)call->grid[i] * call->block[i];
     }
-    return set_arguments(kernel, call) &&
-           check(cl.clEnqueueNDRangeKernel(cl.queue, kernel, 3, NULL, global, local, 0, NULL, NULL),
-                 "clEnqueueNDRangeKernel");
+    if (!set_arguments(kernel, call)) {
+        return GPU_REFUSED;
+    }
+    cl_int status =
+        cl.clEnqueueNDRangeKernel(cl.queue, kernel, 3, NULL, global, local, 0, NULL, NULL);
+    if (check(status, "clEnqueueNDRangeKernel")) {
+        return GPU_DONE;
+    }
+    return status == CL_OUT_OF_RESOURCES || status == CL_INVALID_WORK_GROUP_SIZE ||
+                   status == CL_INVALID_WORK_ITEM_SIZE || status == CL_INVALID_KERNEL_ARGS
+               ? GPU_REFUSED
+               : GPU_FAILED;
 }
 
 const gpu_driver ctune_gpu_opencl = {

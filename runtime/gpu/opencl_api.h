@@ -26,6 +26,10 @@ typedef struct cl_buffer_region {
 
 enum {
     CL_SUCCESS = 0,
+    CL_OUT_OF_RESOURCES = -5,
+    CL_INVALID_KERNEL_ARGS = -52,
+    CL_INVALID_WORK_GROUP_SIZE = -54,
+    CL_INVALID_WORK_ITEM_SIZE = -55,
     CL_TRUE = 1,
     CL_DEVICE_TYPE_CPU = 2,
     CL_DEVICE_TYPE_GPU = 4,
