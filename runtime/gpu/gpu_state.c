@@ -171,16 +171,18 @@ void ctune_gpu_enter(void) {
     }
 }
 
-/* After a failure, when nobody uses it any more. */
+/* After a failure, when nobody uses it any more. A context that cannot be entered takes what is in
+ * it along when its last reference goes. */
 static void release_device(void) {
-    if (ctune_gpu_releaser_get() != NULL) {
-        ctune_gpu_kept_forget_memory();
-        ctune_gpu_pool_clear();
-        ctune_gpu_module_reset();
+    (void)ctune_gpu_releaser_get();
+    ctune_gpu_kept_forget_memory();
+    ctune_gpu_pool_clear();
+    ctune_gpu_module_reset();
+    if (state.is_entered) {
         state.driver->leave();
         state.is_entered = false;
-        state.driver->close();
     }
+    state.driver->close();
     ctune_gpu_stage_clear();
     state.is_gone = true;
 }
