@@ -20,6 +20,7 @@ typedef struct gpu_kernel {
 
 struct gpu_module {
     struct gpu_module *next;
+    const gpu_driver *driver;
     void *module; /* NULL: did not compile */
     bool is_refused;
     gpu_kernel *kernels;
@@ -50,13 +51,14 @@ static bool check_device(unsigned flags) {
     return true;
 }
 
-static gpu_module *add_module(const char *text, unsigned flags) {
+static gpu_module *add_module(const gpu_driver *driver, const char *text, unsigned flags) {
     gpu_module *m = calloc(1, sizeof *m + strlen(text) + 1);
     if (m == NULL) {
         ctune_gpu_fail("no memory");
         return NULL;
     }
     strcpy(m->text, text);
+    m->driver = driver;
     m->flags = flags;
     m->next = modules;
     modules = m;
@@ -84,7 +86,7 @@ gpu_module *ctune_gpu_module_get(const struct ctune_gpu_region *region) {
     unsigned flags = region->flags & (CTUNE_GPU_STRICT | CTUNE_GPU_F64);
     gpu_module *m = find_module(text, flags);
     if (m == NULL) {
-        m = add_module(text, flags);
+        m = add_module(driver, text, flags);
         if (m == NULL) {
             return NULL;
         }
@@ -135,9 +137,7 @@ void ctune_gpu_module_reset(void) {
         while (m->kernels != NULL) {
             gpu_kernel *k = m->kernels;
             m->kernels = k->next;
-            if (driver != NULL) {
-                driver->free_kernel(k->kernel);
-            }
+            m->driver->free_kernel(k->kernel);
             free(k);
         }
         if (m->module != NULL && driver != NULL) {

@@ -77,7 +77,7 @@ typedef struct gpu_driver {
     void *(*build)(const char *text, unsigned flags);
     void (*unload)(void *module);
     void *(*kernel)(void *module, const char *name);
-    void (*free_kernel)(void *kernel);
+    void (*free_kernel)(void *kernel); /* also when the context cannot be entered */
     gpu_result (*launch)(void *kernel, const gpu_call *call);
 } gpu_driver;
 
