@@ -104,7 +104,7 @@ static bool describe(gpu_device *out) {
     out->max_threads = (unsigned)threads;
     out->shared_bytes = (size_t)shared;
     cu.cc = major * 10 + minor;
-    snprintf(out->version, sizeof out->version, "sm_%d, NVRTC %s", cu.cc, ctune_nvrtc_version());
+    snprintf(out->version, sizeof out->version, "sm_%d", cu.cc);
     return true;
 }
 
@@ -152,7 +152,7 @@ static bool cuda_open(gpu_device *device, bool any_device) {
     int version = 0;
     if (!load_library() || !check(cu.cuInit(0), "cuInit") ||
         !check(cu.cuDriverGetVersion(&version), "cuDriverGetVersion") || !find_device() ||
-        !ctune_nvrtc_open(version / 1000) || !describe(device)) {
+        !describe(device) || !ctune_nvrtc_open(version / 1000, cu.cc)) {
         return false;
     }
     return open_context();

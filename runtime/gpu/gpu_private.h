@@ -124,6 +124,9 @@ void ctune_gpu_pool_clear(void);
 void *ctune_gpu_stage_get(size_t bytes);
 void ctune_gpu_stage_clear(void);
 
+/* Forget the measured copy rates: gpu_pays.c. */
+void ctune_gpu_pays_reset(void);
+
 /* ---- kept arrays: gpu_kept.c ------------------------------------------------------------------
  */
 typedef enum gpu_side {

@@ -309,6 +309,7 @@ void ctune_gpu_reset(void) {
     }
     ctune_gpu_kept_reset();
     ctune_gpu_stage_clear();
+    ctune_gpu_pays_reset();
     memset(&state, 0, sizeof state);
     error_handler = default_handler;
     pthread_mutex_unlock(&lock);

@@ -70,35 +70,9 @@ static void *open_release(int i) {
     return library != NULL ? library : open_in_folders(releases[i].file);
 }
 
-static void *find_library(int driver_major) {
-    static const char *const none[] = {"libnvrtc.so", NULL};
-    const char *given = secure_getenv("CTUNE_NVRTC");
-    if (given != NULL && given[0] != '\0') {
-        return ctune_gpu_library_open("CTUNE_NVRTC", none);
-    }
-    for (int i = 0; i < (int)(sizeof releases / sizeof *releases); i++) {
-        if (driver_major == 0 || releases[i].major <= driver_major) {
-            void *library = open_release(i);
-            if (library != NULL) {
-                return library;
-            }
-        }
-    }
-    ctune_gpu_fail("no NVRTC for this driver (libnvrtc.so of CUDA %d or older; CTUNE_NVRTC may "
-                   "name one)",
-                   driver_major > 0 ? driver_major : releases[0].major);
-    return NULL;
-}
-
-bool ctune_nvrtc_open(int driver_major) {
-    if (rtc.library == NULL) {
-        rtc.library = find_library(driver_major);
-    }
-    if (rtc.library == NULL) {
-        return false;
-    }
+static bool bind(void *library) {
 #define FIND(result, name, symbol, parameters)                                                     \
-    *(void **)&rtc.name = dlsym(rtc.library, symbol);                                              \
+    *(void **)&rtc.name = dlsym(library, symbol);                                                  \
     if (rtc.name == NULL) {                                                                        \
         return ctune_gpu_fail("NVRTC lacks " symbol);                                              \
     }
@@ -112,12 +86,6 @@ bool ctune_nvrtc_open(int driver_major) {
     return true;
 }
 
-const char *ctune_nvrtc_version(void) {
-    return rtc.version;
-}
-
-/* ---- compiling --------------------------------------------------------------------------------
- */
 /* "--gpu-architecture=sm_90", or compute_NN when only PTX will do. */
 static bool choose_architecture(int cc, char *option, size_t size, bool *is_ptx) {
     int archs[MAX_ARCHS], n = 0, same = 0, older = 0;
@@ -141,6 +109,49 @@ static bool choose_architecture(int cc, char *option, size_t size, bool *is_ptx)
     return true;
 }
 
+/* Can it be used, and does it know the device? Else it is closed. */
+static bool accept_library(void *library, int cc) {
+    char option[64];
+    bool is_ptx;
+    if (library == NULL) {
+        return false;
+    }
+    if (!bind(library) || (cc > 0 && !choose_architecture(cc, option, sizeof option, &is_ptx))) {
+        dlclose(library);
+        return false;
+    }
+    rtc.library = library;
+    return true;
+}
+
+static bool find_library(int driver_major, int cc) {
+    static const char *const none[] = {"libnvrtc.so", NULL};
+    const char *given = secure_getenv("CTUNE_NVRTC");
+    if (given != NULL && given[0] != '\0') {
+        return accept_library(ctune_gpu_library_open("CTUNE_NVRTC", none), cc);
+    }
+    ctune_gpu_fail("no NVRTC for this driver (libnvrtc.so of CUDA %d or older; CTUNE_NVRTC may "
+                   "name one)",
+                   driver_major > 0 ? driver_major : releases[0].major);
+    for (int i = 0; i < (int)(sizeof releases / sizeof *releases); i++) {
+        if ((driver_major == 0 || releases[i].major <= driver_major) &&
+            accept_library(open_release(i), cc)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ctune_nvrtc_open(int driver_major, int cc) {
+    return rtc.library != NULL || find_library(driver_major, cc);
+}
+
+const char *ctune_nvrtc_version(void) {
+    return rtc.version;
+}
+
+/* ---- compiling --------------------------------------------------------------------------------
+ */
 static void tell_log(nvrtcProgram program) {
     size_t n = 0;
     char *log = NULL;

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Load it: CTUNE_NVRTC, else the newest that a driver of that major version can take the code of,
- * 0: any. */
-bool ctune_nvrtc_open(int driver_major);
+/* Load it: CTUNE_NVRTC, else the newest whose code a driver of that major version takes and that
+ * knows compute capability cc; 0: any. */
+bool ctune_nvrtc_open(int driver_major, int cc);
 /* "12.9"; "" before open. */
 const char *ctune_nvrtc_version(void);
 /*

@@ -2,6 +2,7 @@
  * data and the results are right, nothing stays allocated, no call is one that a driver forbids. */
 #include "work.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -187,12 +188,69 @@ static void test_devices(void **state) {
     expect_clean(0);
 }
 
+/* ---- threads ----------------------------------------------------------------------------------
+ */
+static void *work_many(void *arg) {
+    data *d = arg;
+    for (int i = 0; i < 50; i++) {
+        work(d);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    static data expected[4], d[4];
+    pthread_t threads[4];
+    work_begin("cuda", "off");
+    for (int i = 0; i < 4; i++) {
+        fill(&expected[i]);
+        fill(&d[i]);
+        expected[i].x[0] = d[i].x[0] = i;
+        work_many(&expected[i]);
+    }
+    work_begin("cuda", "auto");
+    fake.fail_at = 3000; /* in the middle of it */
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, work_many, &d[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        assert_memory_equal(&expected[i], &d[i], sizeof d[i]);
+    }
+    assert_true(fake.n_calls >= 3000);
+    assert_int_equal(n_told, 0);
+    expect_clean(3000);
+}
+
+/* ---- break-even -------------------------------------------------------------------------------
+ */
+static void test_pays(void **state) {
+    (void)state;
+    work_begin("cuda", "auto");
+    assert_int_equal(ctune_gpu_pays(1e12, 1e6, 1000, 1000), 1);
+    assert_int_equal(ctune_gpu_pays(1e6, 1e6, 0, 0), 0);
+    assert_int_equal(ctune_gpu_pays(15000, 0, 0, 0), 0);             /* the launch alone */
+    assert_int_equal(ctune_gpu_pays(1e6, 0, (size_t)1 << 50, 0), 0); /* the copies alone */
+    assert_int_equal(ctune_gpu_pays(1e6, 0, 0, (size_t)1 << 50), 0);
+    expect_clean(0);
+    for (long n = 1; n < 60; n++) {
+        work_begin("cuda", "auto");
+        fake.fail_at = n;
+        ctune_gpu_pays(1e12, 1e6, 1000, 1000);
+        expect_clean(n);
+    }
+    work_begin("cuda", "off");
+    assert_int_equal(ctune_gpu_pays(1e12, 1e6, 1000, 1000), 0);
+}
+
 int main(void) {
     setenv("CTUNE_GPU_CACHE", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cuda),   cmocka_unit_test(test_cuda_kept),
-        cmocka_unit_test(test_opencl), cmocka_unit_test(test_opencl_kept),
-        cmocka_unit_test(test_disk),   cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_cuda),    cmocka_unit_test(test_cuda_kept),
+        cmocka_unit_test(test_opencl),  cmocka_unit_test(test_opencl_kept),
+        cmocka_unit_test(test_disk),    cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_pays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 static char told[1024]; /* by the library's error handler; the first of them */
 static int n_told;
-static int n_on_device; /* regions that ran there */
+static _Atomic int n_on_device; /* regions that ran there */
 
 static inline void on_error(const char *message) {
     if (n_told++ == 0) {
