@@ -83,7 +83,7 @@ static void test_order_of_strategies(void **state) {
     assert_true(reached[LEARNED] * 3 < reached[RANDOM]);
     assert_true(reached[TRANSFERRED] < reached[LEARNED]);
     /* a model that has it the wrong way round */
-    assert_true(best[MISLED] < best[ANNEAL] + 0.4);
+    assert_true(best[MISLED] < best[ANNEAL] + 0.6);
     assert_true(best[MISLED] < best[RANDOM] - 0.5);
 }
 
