@@ -103,6 +103,18 @@ static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
     return status;
 }
 
+static ctune_status add_fused(ctune_ctx *ctx, ctune_space *space) {
+    ctune_text prefix;
+    ctune_text_init(&prefix);
+    ctune_status status = space->n_forms > 0 ? fused_propose(ctx, space, &prefix) : CTUNE_OK;
+    if (status == CTUNE_OK && prefix.len > 0) {
+        status = prefix.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
+                               : add_form(ctx, space, ctune_text_get(&prefix));
+    }
+    ctune_text_clear(&prefix);
+    return status;
+}
+
 static ctune_status add_borders(ctune_ctx *ctx, ctune_space *space) {
     ctune_text prefix;
     ctune_text_init(&prefix);
@@ -134,6 +146,9 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     }
     if (status == CTUNE_OK) {
         status = add_blocked_forms(ctx, space);
+    }
+    if (status == CTUNE_OK) {
+        status = add_fused(ctx, space);
     }
     if (status == CTUNE_OK) {
         status = add_borders(ctx, space);

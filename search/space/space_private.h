@@ -166,6 +166,10 @@ CTUNE_MUST_USE ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *sp
                                            ctune_text *out);
 /* Such a text with the size filled in, appended to out. */
 void blocks_fill(const char *text, int factor, ctune_text *out);
+/* fused.c: the primitives that let passes over the same rows follow each other row by row; appends
+ * nothing when there are none. */
+CTUNE_MUST_USE ctune_status fused_propose(ctune_ctx *ctx, const ctune_space *space,
+                                          ctune_text *out);
 /* borders.c: the structural primitives of the form that splits a loop where conditions of a
  * reduction cut iterations off; appends nothing when there is no such loop. */
 CTUNE_MUST_USE ctune_status borders_prefix(ctune_ctx *ctx, const ctune_space *space,
