@@ -236,7 +236,7 @@ static double count_ops(const est_kernel *b) {
  * them: instructions for each vector. */
 static bool is_transposed(const est_kernel *b, const est_ref *ref) {
     int last = ref->rank - 1;
-    return b->path->has_rows && b->kernel >= 0 && last > 0 &&
+    return (b->path->has_rows || b->is_register) && b->kernel >= 0 && last > 0 &&
            fabs(ref->coef[last][b->kernel]) == 1 && ref->coef[last][b->vector] == 0;
 }
 enum { TRANSPOSE_COST = 4 };
