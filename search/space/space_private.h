@@ -147,7 +147,8 @@ typedef struct decision {
 struct ctune_space {
     ctune_program *program;
     const ctune_target *target;
-    int vector_bytes; /* the target's, at least 16 */
+    int vector_bytes;  /* the target's, at least 16 */
+    long entries_left; /* of isl's work (search/bound), while it is made */
     int n_forms;
     form_space *form[MAX_SPACE_FORMS];
     int n_decisions;
