@@ -13,6 +13,7 @@
 
 const int unroll_sizes[] = {2, 3, 4, 6, 8, 10, 12, 14, 16};
 const int unroll2_sizes[] = {2, 3, 4};
+const int reduce_sizes[] = {1, 2, 4, 8};
 
 static const ctune_stage *stage_of(const ctune_nest *nest, int stmt) {
     return &nest->region->stages[nest->form->tree->stmts[stmt].stage];

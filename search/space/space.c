@@ -221,9 +221,11 @@ static double chain_size(const chain *c) {
     double unroll2 = 1 + (n_at(c->slots.u[1], c->n_u) - 1) * N_UNROLL2;
     double plain = tiles * lanes * unroll * unroll2;
     double wave = c->wave.skew > 0 ? n_at(c->slots.wave, c->wave.n_sizes) : 0;
-    return par * (1 + plain + wave +
-                  (chain_find_shape(c, SHAPE_REGISTER) > 0 ? plain * pow(N_PACK_CHOICES, c->n_packs)
-                                                           : 0));
+    return par *
+           (1 + plain + wave +
+            (chain_find_shape(c, SHAPE_REGISTER) > 0
+                 ? plain * pow(N_PACK_CHOICES, c->n_packs) * n_at(c->slots.reduce, N_UNROLL_REDUCE)
+                 : 0));
 }
 
 double ctune_space_size(const ctune_space *space) {
