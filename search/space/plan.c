@@ -193,14 +193,20 @@ bool plan_is_sane(const chain *c, const plan *p) {
     if (p->shape == SHAPE_SOURCE || p->shape == SHAPE_WAVE) {
         return true;
     }
-    int64_t n_vectors = 1;
+    int64_t n_rows = 1, n_vectors = 1;
     for (int d = 0; d < c->m; d++) {
         int64_t bytes = (int64_t)p->reg[d] * c->elem_bytes;
-        bool is_lanes = d == p->v;
         if (p->shape == SHAPE_REGISTER && (c->reduce >> d & 1)) {
             continue; /* steps, through the same accumulators */
         }
-        n_vectors *= is_lanes ? (bytes + c->vector_bytes - 1) / c->vector_bytes : p->reg[d];
+        if (d == p->v) {
+            n_vectors = (bytes + c->vector_bytes - 1) / c->vector_bytes;
+        } else {
+            n_rows *= p->reg[d];
+        }
     }
-    return n_vectors <= c->n_vector_regs; /* more would spill */
+    /* vectors that several rows use wait in registers; those of a single row are used where they
+     * are loaded */
+    int64_t n_operands = n_rows > 1 ? n_vectors : 1;
+    return n_rows * n_vectors + n_operands <= c->n_tile_regs; /* more would spill */
 }

@@ -98,7 +98,8 @@ typedef struct chain {
     bool may_stream; /* its stores may go past the caches, and are more than these hold */
     wave_choice wave;
     int elem_bytes; /* of the target */
-    int vector_bytes, n_vector_regs;
+    int vector_bytes;
+    int n_tile_regs; /* for accumulators and vector operands of a register tile */
     chain_slots slots;
 } chain;
 
@@ -244,7 +245,7 @@ void schedule_record(ctune_schedule *schedule, ctune_prim_kind kind, int64_t num
 /* list may be NULL. */
 void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list);
 void plan_decode(const chain *c, const ctune_point *point, plan *out, active_list *list);
-/* False: too many accumulators. */
+/* False: more accumulators and operands than registers. */
 bool plan_is_sane(const chain *c, const plan *p);
 /* build.c: applies the plan to the nest; appends the primitives when schedule is not NULL. */
 bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule *schedule);
