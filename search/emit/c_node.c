@@ -66,6 +66,9 @@ static void print_loop(ctune_emitter *e, const ctune_lnode *node, int n_collapse
     } else {
         int n_streams = e->n_streams;
         print_block(e, node->first);
+        if (node->ann == CTUNE_LANN_UNROLL && node->factor > 1) {
+            ctune_text_line(e->out, "    CTUNE_STEP;"); /* else they take the tile's registers */
+        }
         if (node->ann == CTUNE_LANN_PARALLEL && e->n_streams > n_streams) {
             ctune_text_line(e->out, "    CTUNE_STREAM_END;"); /* of this thread */
         }

@@ -44,7 +44,9 @@ static const char basics[] =
     "#else\n"
     "#define CTUNE_SIMD CTUNE_PRAGMA(GCC ivdep)\n"
     "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(GCC unroll n)\n"
-    "#endif\n";
+    "#endif\n"
+    "/* ends a step of an unrolled loop: loads of the next ones are not moved before it */\n"
+    "#define CTUNE_STEP __asm__ __volatile__(\"\" ::: \"memory\")\n";
 
 /* The always-inlined function hands its attribute to the function that it is inlined into. */
 static const char wide[] =

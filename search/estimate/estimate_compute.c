@@ -335,6 +335,9 @@ static double tail_factor(const est_kernel *b) {
     const est_path *path = b->path;
     double factor = 1;
     for (int k = b->level; k < path->n; k++) {
+        if (b->is_register && !(b->target->mask >> path->pos[k] & 1)) {
+            continue; /* steps of the reduction: the rest of them runs one by one, as fast */
+        }
         double tile = path->extent[k], range = path->cover[0][path->pos[k]];
         for (int up = 0; up < k; up++) {
             const ctune_nnode *loop = &path->nest->node[path->node[up]];
@@ -355,7 +358,8 @@ static double tail_factor(const est_kernel *b) {
 }
 
 static bool is_jumping(const est_kernel *b, const est_ref *ref) {
-    return b->kernel >= 0 && b->trips > 48 && ref->rank >= 2 &&
+    double steps = b->is_register ? b->steps : 1;
+    return b->kernel >= 0 && b->trips * steps > 48 && ref->rank >= 2 &&
            ref->coef[ref->rank - 2][b->kernel] != 0 && est_row_bytes(b->state, ref->tensor) >= 4096;
 }
 
@@ -419,9 +423,12 @@ static void kernel_fill(est_kernel *b) {
      * in flight */
     double n_in_flight = 400 / (n_instructions * b->trips);
     b->chain = chain_cycles(b, is_in_register) / est_min(est_max(n_in_flight, 1), 6);
-    b->page = page_cycles(b);
+    b->page = page_cycles(b) * (b->is_register ? b->steps : 1);
     b->cycles = est_max(est_max(b->ports, b->front), b->chain) + b->page;
     b->cycles *= (b->is_auto ? 1.1 : b->is_slp ? 1.4 : 1) * (1 + 0.06 * b->spills);
+    if (b->is_register && b->steps > 1) { /* long bodies: fetch, and what compilers move about */
+        b->cycles *= 1 + 0.0001 * est_min(n_instructions, 1000);
+    }
 }
 
 double est_compute_cycles(const est_state *state, const est_path *path, est_kernel *b) {

@@ -122,6 +122,7 @@ typedef struct lower_tile {
     int at;
     int n_tile, tile_node[LOWER_MAX_TILE]; /* unrolled and vector loops, vector last */
     int n_inner, inner_node[CTUNE_MAX_DEPTH];
+    int64_t unroll; /* iterations that the innermost of these loops runs in one; 1 = no such */
 } lower_tile;
 
 /* One unrolled or vector dim of a register tile: y in [origin, origin + extent). */
@@ -140,6 +141,7 @@ typedef struct lower_block {
     int pseudo[LOWER_MAX_TILE]; /* variable that stands for "the point of this dim" in bounds */
     int n_inner, inner_dim[CTUNE_MAX_DEPTH];
     const char *inner_name[CTUNE_MAX_DEPTH];
+    int64_t unroll;   /* of the innermost inner loop, as in lower_tile */
     bool is_interior; /* full tiles only where no bound of an inner loop differs between points */
 } lower_block;
 

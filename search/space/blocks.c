@@ -32,6 +32,9 @@ typedef struct draft {
     ctune_text *text; /* its primitives, with @ for the block size */
     int n_blocks;
     loop_name block[2];
+    ctune_depvecs vecs;  /* of the tree as distributed; in its arena */
+    bool is_careful;     /* each step is checked; else only what steps make together */
+    bool is_illegal;     /* what they make together is not legal */
     ctune_status status; /* memory */
 } draft;
 
@@ -188,21 +191,18 @@ static bool is_isolated(const ctune_region *region, const ctune_tree *tree,
 
 static bool find_vecs(draft *d, ctune_tree *tree, ctune_depvecs *vecs) {
     bool legal = false;
-    ctune_status status = ctune_deps_check(d->ctx, d->program->deps, tree, &legal, vecs);
+    ctune_status status = ctune_deps_check_signs(d->ctx, d->program->deps, tree, &legal, vecs);
     d->status = status == CTUNE_ENOMEM ? status : d->status;
+    d->is_illegal = d->is_illegal || !legal;
     return status == CTUNE_OK && legal;
 }
 
-static double isolated_part(draft *d) {
+static double isolated_part(const draft *d) {
     double all = 0, isolated = 0;
-    ctune_depvecs vecs;
-    if (!find_vecs(d, d->tree, &vecs)) {
-        return 0;
-    }
     for (int s = 0; s < d->tree->n_stmts; s++) {
         double work = work_of(d->tree, s);
         all += work;
-        isolated += is_isolated(d->program->region, d->tree, &vecs, s) ? work : 0;
+        isolated += is_isolated(d->program->region, d->tree, &d->vecs, s) ? work : 0;
     }
     return all > 0 ? isolated / all : 0;
 }
@@ -439,12 +439,8 @@ static void find_rows(const draft *d, const ctune_depvecs *vecs, const ctune_tno
 
 static void sink_rows(draft *d) {
     loop_name names[MAX_TRIES];
-    ctune_depvecs vecs;
     int n = 0;
-    if (!find_vecs(d, d->tree, &vecs)) {
-        return;
-    }
-    find_rows(d, &vecs, d->tree->root, names, &n);
+    find_rows(d, &d->vecs, d->tree->root, names, &n);
     for (int k = 0; k < n; k++) {
         const ctune_tnode *loop = find_loop(d->tree->root, d->tree, names[k]);
         if (loop != NULL && d->tree->dims[loop->dim].extent > LANE_ROWS) {
@@ -462,6 +458,18 @@ static ctune_status begin(draft *d, ctune_ctx *ctx, ctune_program *program, ctun
     return ctune_tree_from_source(ctx, program->region, &d->tree);
 }
 
+static void end(draft *d) {
+    if (d->tree != NULL) {
+        ctune_tree_destroy(d->tree);
+    }
+    d->tree = NULL;
+}
+
+/* Distributes the draft, and finds the vectors of what that gives. */
+static bool distribute(draft *d) {
+    return step(d, "distribute") && find_vecs(d, d->tree, &d->vecs);
+}
+
 /* The part of the work that leaves its tiles; the draft is filled as far as it goes. */
 static double build(draft *d, int n, const int *index) {
     const ctune_region *region = d->program->region;
@@ -476,16 +484,46 @@ static double build(draft *d, int n, const int *index) {
     if (n == 2) {
         split_blocks(d);
     }
-    if (!step(d, "distribute")) {
+    if (!distribute(d)) {
+        d->is_illegal = true;
         return 0;
     }
     double part = isolated_part(d);
     if (n == 1) {
         split_tiles(d);
-        (void)step(d, "distribute");
+        if (!distribute(d)) {
+            d->is_illegal = true;
+            return part;
+        }
     }
+    size_t n_before = d->text->len;
     sink_rows(d);
+    if (!d->is_careful && d->text->len > n_before) {
+        ctune_depvecs unused;
+        (void)find_vecs(d, d->tree, &unused);
+    }
     return part;
+}
+
+/* The same, into an empty text. Steps are checked together; where that fails, one by one. */
+static ctune_status try_build(ctune_ctx *ctx, ctune_program *program, int n, const int *index,
+                              ctune_text *text, double *part) {
+    draft d;
+    ctune_status status = begin(&d, ctx, program, text);
+    bool was_deferred = ctune_deps_defer(program->deps, true);
+    *part = status == CTUNE_OK ? build(&d, n, index) : 0;
+    ctune_deps_defer(program->deps, was_deferred);
+    if (status == CTUNE_OK && d.status == CTUNE_OK && d.is_illegal) {
+        end(&d);
+        ctune_text_clear(text);
+        ctune_text_init(text);
+        status = begin(&d, ctx, program, text);
+        d.is_careful = true;
+        *part = status == CTUNE_OK ? build(&d, n, index) : 0;
+    }
+    status = status == CTUNE_OK ? d.status : status;
+    end(&d);
+    return status;
 }
 
 /* May the chain be a register tile of two dims, or are its loops all there are? */
@@ -533,14 +571,9 @@ ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text
             continue;
         }
         ctune_text text;
-        draft d;
+        double part;
         ctune_text_init(&text);
-        status = begin(&d, ctx, program, &text);
-        double part = status == CTUNE_OK ? build(&d, n, order[v]) : 0;
-        status = status == CTUNE_OK ? d.status : status;
-        if (d.tree != NULL) {
-            ctune_tree_destroy(d.tree);
-        }
+        status = try_build(ctx, program, n, order[v], &text, &part);
         if (status == CTUNE_OK && part > best) {
             best = part;
             ctune_text_clear(out);

@@ -103,8 +103,14 @@ static void list_order(builder *b) {
     } else {
         list_mids(b, ~0u);
     }
+    uint32_t steps = b->p->shape == SHAPE_REGISTER ? b->c->reduce : 0;
+    for (int d = 0; d < b->c->m; d++) { /* right inside the loop whose steps they are */
+        if (b->reg[d] >= 0 && (steps >> d & 1)) {
+            b->order[b->n_order++] = b->reg[d];
+        }
+    }
     for (int d = 0; d < b->c->m; d++) {
-        if (b->reg[d] >= 0 && d != b->p->v) {
+        if (b->reg[d] >= 0 && d != b->p->v && !(steps >> d & 1)) {
             b->order[b->n_order++] = b->reg[d];
         }
     }

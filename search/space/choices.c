@@ -13,6 +13,7 @@
 
 const int unroll_sizes[] = {2, 3, 4, 6, 8, 10, 12, 14, 16};
 const int unroll2_sizes[] = {2, 3, 4};
+const int reduce_sizes[] = {1, 2, 4, 8};
 
 static const ctune_stage *stage_of(const ctune_nest *nest, int stmt) {
     return &nest->region->stages[nest->form->tree->stmts[stmt].stage];
@@ -199,7 +200,9 @@ static void choose_lanes(const ctune_space *space, const form_space *fs, chain *
     double widest = 4;
     c->elem_bytes = 1;
     c->vector_bytes = space->vector_bytes;
-    c->n_vector_regs = space->target->n_vector_regs;
+    /* one for the scalar of a row (of 32, compilers keep one even where broadcasts are embedded),
+     * one for a product that is not fused */
+    c->n_tile_regs = space->target->n_vector_regs - (space->target->has_fma ? 1 : 2);
     for (int i = fs->base.node[c->node[c->m - 1]].first; i >= 0; i = fs->base.node[i].next) {
         ctune_type type =
             fs->base.region->tensors[stage_of(&fs->base, fs->base.node[i].stmt)->target.tensor]

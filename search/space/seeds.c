@@ -33,7 +33,7 @@ static const recipe recipes[] = {
     {{2, 2}, {12, 6}, BLOCK_PANEL, 1, 4, 0, false, false, true},
     {{1, 1}, {8, 4}, BLOCK_NONE, 2, 4, 0, false, true, false},
     {{4, 4}, {6, 2}, BLOCK_NONE, 2, 1, 64, false, false, false},
-    {{4, 4}, {6, 3}, BLOCK_FULL, 1, 2, 32, false, false, true},
+    {{4, 1}, {6, 12}, BLOCK_FULL, 1, 2, 32, false, false, true},
     {{4, 4}, {1, 1}, BLOCK_NONE, 4, 1, 128, false, true, false},
     {{1, 1}, {8, 8}, BLOCK_NONE, 1, 4, 32, true, false, false},
     {{6, 3}, {4, 2}, BLOCK_FULL, 4, 1, 256, false, false, false},

@@ -87,6 +87,8 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
         c->slots.u[1] = slot_of(space, c->n_u, false, "%s.unroll2", s);
         c->slots.unroll[1] = slot_of(space, c->n_u > 1 ? N_UNROLL2 : 1, true, "%s.unroll2.by", s);
     }
+    c->slots.reduce = slot_of(space, chain_find_shape(c, SHAPE_REGISTER) > 0 ? N_UNROLL_REDUCE : 1,
+                              true, "%s.unroll.reduce", s);
     for (int d = 0; d < c->m; d++) {
         c->slots.cache[d] =
             slot_of(space, c->n_cache[d], true, "%s.tile.%s", s, dim_name(fs, c, d));

@@ -8,6 +8,8 @@
  */
 #include "search/space/space_private.h"
 
+#include "search/bound/bound.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -33,8 +35,24 @@ static bool is_known_form(const ctune_space *space, const ctune_form *form) {
     return false;
 }
 
+/* Entries (search/bound) that structures may cost, 20 to 200 ns each: all but the source's own
+ * together, and each step of a blocked one. Of tests/kernels adi needs 24 million, all others less
+ * than 10; blocks are worth 2 where they are found. What is dearer the space goes without. */
+enum { FORMS_ENTRIES = 30 * 1000 * 1000, BLOCKS_ENTRIES = 3 * 1000 * 1000 };
+
+/* What follows costs at most so many entries, and no more than the space has left. */
+static long bound_begin(ctune_space *space, long most) {
+    long entries = space->entries_left < most ? space->entries_left : most;
+    ctune_bound_share(entries > 0 ? entries : 0);
+    return entries > 0 ? entries : 0;
+}
+
+static void bound_end(ctune_space *space, long begun) {
+    space->entries_left -= begun - ctune_bound_share(-1);
+}
+
 /* A structure that cannot be had is no error: the space goes without it. */
-static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix) {
+static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix, long most) {
     const ctune_form *form = NULL;
     form_space *fs = calloc(1, sizeof *fs);
     ctune_status status;
@@ -43,7 +61,9 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     }
     status = ctune_schedule_parse(ctx, prefix, &fs->prefix);
     if (status == CTUNE_OK) {
+        long begun = bound_begin(space, most);
         status = ctune_program_form(ctx, space->program, &fs->prefix, &form);
+        bound_end(space, begun);
     }
     bool is_wanted =
         status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS && !is_known_form(space, form);
@@ -76,7 +96,7 @@ static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
     ctune_schedule_print(&prefix, &text);
     if (status == CTUNE_OK && prefix.n > 0) {
         status = text.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
-                             : add_form(ctx, space, ctune_text_get(&text));
+                             : add_form(ctx, space, ctune_text_get(&text), FORMS_ENTRIES);
     }
     ctune_text_clear(&text);
     ctune_schedule_clear(&prefix);
@@ -88,13 +108,15 @@ static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
     static const int factors[] = {16, 32, 64};
     ctune_text blocked;
     ctune_text_init(&blocked);
+    long begun = bound_begin(space, BLOCKS_ENTRIES);
     ctune_status status = blocks_propose(ctx, space, &blocked);
+    bound_end(space, begun);
     for (size_t k = 0; k < sizeof factors / sizeof *factors && blocked.len > 0; k++) {
         ctune_text prefix;
         ctune_text_init(&prefix);
         blocks_fill(ctune_text_get(&blocked), factors[k], &prefix);
         if (status == CTUNE_OK) {
-            status = add_form(ctx, space, ctune_text_get(&prefix));
+            status = add_form(ctx, space, ctune_text_get(&prefix), BLOCKS_ENTRIES);
         }
         ctune_text_clear(&prefix);
     }
@@ -107,7 +129,7 @@ static ctune_status add_borders(ctune_ctx *ctx, ctune_space *space) {
     ctune_text_init(&prefix);
     ctune_status status = borders_prefix(ctx, space, &prefix);
     if (status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0') {
-        status = add_form(ctx, space, ctune_text_get(&prefix));
+        status = add_form(ctx, space, ctune_text_get(&prefix), FORMS_ENTRIES);
     }
     ctune_text_clear(&prefix);
     return status;
@@ -124,9 +146,10 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     }
     space->program = program;
     space->target = target;
+    space->entries_left = FORMS_ENTRIES;
     space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
-        status = add_form(ctx, space, prefixes[k]);
+        status = add_form(ctx, space, prefixes[k], FORMS_ENTRIES);
     }
     if (status == CTUNE_OK) {
         status = add_pieces(ctx, space);
@@ -198,9 +221,11 @@ static double chain_size(const chain *c) {
     double unroll2 = 1 + (n_at(c->slots.u[1], c->n_u) - 1) * N_UNROLL2;
     double plain = tiles * lanes * unroll * unroll2;
     double wave = c->wave.skew > 0 ? n_at(c->slots.wave, c->wave.n_sizes) : 0;
-    return par * (1 + plain + wave +
-                  (chain_find_shape(c, SHAPE_REGISTER) > 0 ? plain * pow(N_PACK_CHOICES, c->n_packs)
-                                                           : 0));
+    return par *
+           (1 + plain + wave +
+            (chain_find_shape(c, SHAPE_REGISTER) > 0
+                 ? plain * pow(N_PACK_CHOICES, c->n_packs) * n_at(c->slots.reduce, N_UNROLL_REDUCE)
+                 : 0));
 }
 
 double ctune_space_size(const ctune_space *space) {

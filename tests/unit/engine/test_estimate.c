@@ -106,6 +106,29 @@ static void test_chain_of_two(void **state) {
     assert_true(ns[0] > 1.3 * ns[1]);
 }
 
+/* Steps of the reduction inside the tile save loop control, no more: no accumulators, no rest of a
+ * tile. */
+static void test_steps(void **state) {
+    (void)state;
+    fixture f;
+    double ns[3];
+    static const int steps[3] = {4, 8, 7};
+    fixture_init(&f, te_sample_gemm());
+    double plain = estimate(&f, blocked);
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "split k 256 -> k0 k1; split k1 %d -> k1 k2; split j 32 -> j0 j1;"
+                 "split i 8 -> i0 i1; reorder k0 j0 i0 k1 k2 i1 j1; unroll k2; unroll i1;"
+                 "vectorize j1; cache_write S0 at i0 register",
+                 steps[i]);
+        ns[i] = estimate(&f, text);
+        assert_true(ns[i] < plain && ns[i] > 0.85 * plain);
+    }
+    assert_true(ns[0] != ns[1]);
+    fixture_clear(&f);
+}
+
 /* Too few accumulators wait for each other, too many spill. */
 static void test_register_tile(void **state) {
     (void)state;
@@ -222,10 +245,11 @@ static void test_speed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),          cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_time_tiles),
-        cmocka_unit_test(test_recurrence),    cmocka_unit_test(test_chain_of_two),
-        cmocka_unit_test(test_parallel),      cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_all_samples),   cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_time_tiles),    cmocka_unit_test(test_recurrence),
+        cmocka_unit_test(test_chain_of_two),  cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_pack),          cmocka_unit_test(test_all_samples),
+        cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
