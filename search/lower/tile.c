@@ -19,12 +19,16 @@
 /* ---- which loops are the tile ---------------------------------------------------------------- */
 
 bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out) {
-    *out = (lower_tile){.at = at};
-    int node = w->nest->node[at].first;
+    int node = ctune_nest_find_stmt(w->nest, stmt);
+    while (node > 0 && w->nest->node[node].parent != at) {
+        node = w->nest->node[node].parent;
+    }
+    *out = (lower_tile){.at = at, .branch = node};
     bool in_tile = false;
     while (node >= 0 && w->nest->node[node].kind != CTUNE_NN_STMT) {
         const ctune_nnode *nn = &w->nest->node[node];
-        if (nn->kind != CTUNE_NN_LOOP || nn->next >= 0 || nn->step != 1) {
+        bool has_others = nn->next >= 0 && node != out->branch;
+        if (nn->kind != CTUNE_NN_LOOP || has_others || nn->step != 1) {
             return false; /* not one perfect nest of point loops */
         }
         if (nn->ann == CTUNE_ANN_UNROLL || nn->ann == CTUNE_ANN_VECTOR) {
@@ -40,7 +44,8 @@ bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out) {
         }
         node = nn->first;
     }
-    if (node < 0 || w->nest->node[node].stmt != stmt || w->nest->node[node].next >= 0) {
+    if (node < 0 || w->nest->node[node].stmt != stmt ||
+        (w->nest->node[node].next >= 0 && node != out->branch)) {
         return false; /* more than one statement inside */
     }
     for (int i = 0; i + 1 < out->n_tile; i++) { /* the vector loop last */
@@ -114,8 +119,8 @@ static ctune_status plain_part(lowerer *w, const lower_block *b, const lower_til
     w->extra[w->n_extra++] =
         (lower_extra){.dim = b->inner_dim[0], .var = var, .c = c, .is_lower = is_lower};
     lower_push(w, var, -1, 0, -1);
-    ctune_status status = tile != NULL ? lower_node(w, w->nest->node[tile->at].first, into)
-                                       : plain_points(w, b, into);
+    ctune_status status =
+        tile != NULL ? lower_node(w, tile->branch, into) : plain_points(w, b, into);
     lower_pop(w);
     w->n_extra--;
     w->no_register = saved;
@@ -196,7 +201,7 @@ ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile 
 static ctune_status plain_tile(lowerer *w, const lower_tile *tile, ctune_lnode *into) {
     bool saved = w->no_register;
     w->no_register = true;
-    ctune_status status = lower_node(w, w->nest->node[tile->at].first, into);
+    ctune_status status = lower_node(w, tile->branch, into);
     w->no_register = saved;
     return status;
 }
@@ -314,7 +319,7 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
     if (!lower_tile_find(w, stmt, node, &tile)) {
         bool saved = w->no_register;
         w->no_register = true;
-        ctune_status status = lower_kids(w, node, into);
+        ctune_status status = lower_kid(w, node, tile.branch, into);
         w->no_register = saved;
         return status;
     }
