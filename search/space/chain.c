@@ -164,6 +164,7 @@ static void add_chain(finder *f, const int16_t *loops, int n) {
     }
     for (int k = start; k < n; k++) {
         c->node[c->m] = loops[k];
+        c->limit[c->m] = parts_limit(&f->fs->parts, nest, loops[k]);
         c->extent[c->m++] = ctune_nest_extent(nest, loops[k]);
     }
     if (c->m > 0) {
