@@ -29,6 +29,7 @@ typedef struct est_path {
     const ctune_stmt *stmt;
     const ctune_stage *stage;
     int i_stmt;
+    int top;                                         /* node at which it is placed, else 0 */
     int n;                                           /* loops */
     int16_t node[EST_MAX_PATH];                      /* outermost first */
     int8_t pos[EST_MAX_PATH];                        /* of the loop's dim in stmt->dims */
@@ -176,6 +177,8 @@ double est_recurrence_cycles(const est_state *state, const est_path *path);
 
 /* estimate_temps.c: where temporaries live, once all paths have their references. */
 void est_temps_find(est_state *state, const est_path *paths, int n_paths);
+/* Iterations of its dim pos that one iteration of its place needs of a placed statement. */
+double est_box(const ctune_nest *nest, int i_node, int pos);
 /* Level of the path at which one iteration of the temporary's scope runs. */
 int est_scope_level(const est_state *state, const est_path *path, int tensor);
 bool est_is_register(const est_state *state, int tensor);

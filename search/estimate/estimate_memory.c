@@ -252,7 +252,7 @@ double est_memory_add(est_state *s, const est_path *path) {
 /* ---- traffic --------------------------------------------------------------------------------- */
 
 static int node_at(const est_path *path, int level) {
-    return level == 0 ? 0 : path->node[level - 1];
+    return level == 0 ? path->top : path->node[level - 1];
 }
 
 /* Adds the largest of the levels' bytes over groups of one tensor, node by node. */
@@ -310,7 +310,8 @@ static double group_traffic(const est_group *g, const double *total, double size
     level = level > g->last ? g->last : level;
     *node = node_at(path, level);
     double bytes = g->bytes[level] * path->entries[level] * (g->is_written ? 2 : 1);
-    return fit == 0 ? bytes * 0.1 : bytes; /* all of it stays from one run to the next */
+    return fit == 0 && path->top == 0 ? bytes * 0.1
+                                      : bytes; /* all of it stays from one run to the next */
 }
 
 /* Traffic of all groups of one tensor: of those fetched per execution of one loop the largest. */

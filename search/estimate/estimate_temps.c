@@ -4,10 +4,88 @@
  * In: paths and references of all statements. Out: for each temporary the innermost node around all
  * its accesses. What one iteration there touches of it is its buffer, which is used again by the
  * next one: one element is a register, a tile stays in a near cache, and only what is distributed
- * into nests of its own crosses all of them.
+ * into nests of its own crosses all of them. A placed stage runs once for each iteration of its
+ * place, over the box that is read there.
  */
 #include "search/estimate/analysis.h"
 #include "search/schedule/nest_ops.h"
+
+#include <math.h>
+
+enum { MAX_PLACES = 8 }; /* stages placed for stages that are placed */
+
+static double box(const ctune_nest *nest, int i_node, int dim, int depth);
+
+/* Iterations of a dim of a reader in one iteration of loop `at`. */
+static double cover_at(const ctune_nest *nest, int i_reader, int dim, int at, int depth) {
+    double cover = nest->form->tree->dims[dim].extent;
+    if (nest->node[i_reader].placed == at) {
+        return box(nest, i_reader, dim, depth + 1);
+    }
+    for (int up = at; up > 0; up = nest->node[up].parent) {
+        const ctune_nnode *loop = &nest->node[up];
+        if (loop->kind == CTUNE_NN_LOOP && loop->sum < 0 && loop->dim == dim) {
+            cover = est_min(cover, (double)loop->step);
+        }
+    }
+    return cover;
+}
+
+/* The index of an access that moves with the dim alone; -1. */
+static int index_of_dim(const ctune_nest *nest, const ctune_stmt *stmt, const ctune_access *access,
+                        int dim) {
+    for (int i = 0; i < access->n_idx; i++) {
+        if (ctune_stmt_coef(nest->region, stmt, access->idx[i], dim) != 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Values of an index over one iteration of the place, without its constant. */
+static double index_cover(const ctune_nest *nest, int i_reader, const ctune_aff *idx, int at,
+                          int depth) {
+    const ctune_stmt *stmt = &nest->form->tree->stmts[nest->node[i_reader].stmt];
+    double range = 1;
+    for (int p = 0; p < stmt->n_dims; p++) {
+        int64_t coef = ctune_stmt_coef(nest->region, stmt, idx, stmt->dims[p]);
+        range += coef == 0 ? 0
+                           : fabs((double)coef) *
+                                 (cover_at(nest, i_reader, stmt->dims[p], at, depth) - 1);
+    }
+    return range;
+}
+
+static double box(const ctune_nest *nest, int i_node, int dim, int depth) {
+    const ctune_tree *tree = nest->form->tree;
+    const ctune_stmt *own = &tree->stmts[nest->node[i_node].stmt];
+    const ctune_access *target = &nest->region->stages[own->stage].target;
+    int at = nest->node[i_node].placed, index = index_of_dim(nest, own, target, dim);
+    double extent = tree->dims[dim].extent, range = 1, least = INFINITY, most = -INFINITY;
+    if (index < 0 || depth > MAX_PLACES) {
+        return extent;
+    }
+    for (int i = 1; i < nest->n_nodes; i++) {
+        const ctune_stage *stage =
+            nest->node[i].kind == CTUNE_NN_STMT
+                ? &nest->region->stages[tree->stmts[nest->node[i].stmt].stage]
+                : NULL;
+        for (int r = 0; stage != NULL && r < stage->n_reads; r++) {
+            const ctune_access *read = &stage->reads[r]->access;
+            if (read->tensor == target->tensor && i != i_node) {
+                range = est_max(range, index_cover(nest, i, read->idx[index], at, depth));
+                least = est_min(least, (double)read->idx[index]->c0);
+                most = est_max(most, (double)read->idx[index]->c0);
+            }
+        }
+    }
+    return est_min(extent, range + est_max(most - least, 0));
+}
+
+double est_box(const ctune_nest *nest, int i_node, int pos) {
+    const ctune_stmt *stmt = &nest->form->tree->stmts[nest->node[i_node].stmt];
+    return box(nest, i_node, stmt->dims[pos], 0);
+}
 
 static int common_node(const ctune_nest *nest, int a, int b) {
     while (!ctune_nest_is_ancestor(nest, a, b)) {

@@ -6,7 +6,7 @@
  * some of these loops' dims around the parts, and in each part its own loops inside the tile
  * (`split`, `reorder`, `fission`). Sizes of the tiles and the order of the loops around the parts
  * are decisions; the loops of the parts are chains like any others, whose tiles are smaller than
- * the one around them.
+ * the one around them. Forms with placed stages (placed.c) are the same data.
  *
  * Which dims: the one that walks memory most, the one whose points share most of what the heaviest
  * part reads along it, and further ones; only where the parts may be apart. Loops inside a part
@@ -207,7 +207,34 @@ static void fission_below(form_parts *p, ctune_nest *nest, int node) {
     }
 }
 
-/* Tiles of the loops free[of[0..n-1]]; base becomes the form's nest. */
+bool part_tile_add(form_parts *p, ctune_nest *base, int node, bool is_lanes) {
+    part_tile *tile = &p->tile[p->n];
+    double extent = ctune_nest_extent(base, node);
+    int64_t whole = (int64_t)fmin(fmax(ceil(extent), 2), CTUNE_MAX_FACTOR);
+    int inner;
+    if (p->n == MAX_PART_TILES) {
+        return false;
+    }
+    tile->node = (int16_t)node;
+    tile->is_lanes = is_lanes;
+    memcpy(tile->inner_name, base->node[node].name, CTUNE_NAME_BYTES);
+    space_loop_name(base, tile->inner_name, 't', tile->name);
+    choose_sizes(extent, is_lanes ? 8 : 2, tile->size, &tile->n_sizes);
+    if (whole <= 4096 && tile->n_sizes < MAX_CACHE_SIZES) {
+        tile->size[tile->n_sizes++] = (int)whole;
+    }
+    tile->n_sizes--;
+    memmove(tile->size, tile->size + 1, (size_t)tile->n_sizes * sizeof *tile->size);
+    if (tile->n_sizes == 0 ||
+        ctune_nest_split(base, node, whole, tile->name, tile->inner_name, &inner) != NULL) {
+        return false;
+    }
+    tile->inner = (int16_t)inner;
+    p->n++;
+    return true;
+}
+
+/* Tiles of the loops free[0..n-1]; base becomes the form's nest. */
 static bool make_parts(const offer *o, int n, ctune_nest *base, form_parts *p) {
     bool is_tiled[MAX_BAND] = {false};
     int inner[MAX_BAND], order[2 * MAX_BAND], n_order = 0;
@@ -223,23 +250,10 @@ static bool make_parts(const offer *o, int n, ctune_nest *base, form_parts *p) {
         if (!is_tiled[k]) {
             continue;
         }
-        part_tile *tile = &p->tile[p->n];
-        double extent = ctune_nest_extent(base, o->loop[k]);
-        int64_t whole = (int64_t)fmin(fmax(ceil(extent), 2), CTUNE_MAX_FACTOR);
-        tile->node = o->loop[k];
-        tile->is_lanes = k == o->free[0];
-        memcpy(tile->inner_name, base->node[tile->node].name, CTUNE_NAME_BYTES);
-        space_loop_name(base, tile->inner_name, 't', tile->name);
-        choose_sizes(extent, tile->is_lanes ? 8 : 2, tile->size, &tile->n_sizes);
-        if (whole <= 4096 && tile->n_sizes < MAX_CACHE_SIZES) {
-            tile->size[tile->n_sizes++] = (int)whole;
-        }
-        memmove(tile->size, tile->size + 1, (size_t)--tile->n_sizes * sizeof *tile->size);
-        if (tile->n_sizes == 0 || ctune_nest_split(base, tile->node, whole, tile->name,
-                                                   tile->inner_name, &inner[p->n]) != NULL) {
+        if (!part_tile_add(p, base, o->loop[k], k == o->free[0])) {
             return false;
         }
-        tile->inner = (int16_t)inner[p->n++];
+        inner[p->n - 1] = p->tile[p->n - 1].inner;
     }
     for (int t = 0; t < p->n; t++) {
         order[n_order++] = inner[t];
@@ -325,10 +339,18 @@ static void record(const form_parts *p, const plan_parts *pp, const ctune_nest *
     for (int t = 0; t < p->n; t++) {
         names[n++] = p->tile[t].inner_name;
     }
-    schedule_record(schedule, CTUNE_PRIM_REORDER, 0, n, names, NULL);
+    if (n > 1) {
+        schedule_record(schedule, CTUNE_PRIM_REORDER, 0, n, names, NULL);
+    }
     for (int k = 0; k < p->n_fissions; k++) {
         schedule_record(schedule, CTUNE_PRIM_FISSION, 0, 1, (const char *const[]){p->fission[k]},
                         NULL);
+    }
+    int at = p->loop[p->perms.perm[pp->order][p->n_loops - 1]];
+    for (int k = 0; k < p->n_placed; k++) {
+        const char *stmt = ctune_stmt_name(nest->region, nest->form->tree, p->placed[k]);
+        schedule_record(schedule, CTUNE_PRIM_COMPUTE, 0, 2,
+                        (const char *const[]){stmt, nest->node[at].name}, NULL);
     }
 }
 

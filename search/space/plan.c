@@ -192,7 +192,7 @@ void plan_decode_parts(const form_parts *p, const ctune_point *point, plan_parts
     for (int t = 0; t < p->n; t++) {
         out->size[t] = p->tile[t].size[take(&dec, p->tile[t].slot, p->tile[t].n_sizes)];
     }
-    if (p->n > 0) {
+    if (p->n_loops > 0) {
         out->order = take(&dec, p->order_slot, p->perms.n_perms);
     }
 }

@@ -117,7 +117,8 @@ static void assign_parts(ctune_space *space, const form_space *fs, form_parts *p
         p->tile[t].slot =
             slot_of(space, p->tile[t].n_sizes, true, "%s.parts.%s", s, p->tile[t].inner_name);
     }
-    p->order_slot = p->n == 0 ? -1 : slot_of(space, p->perms.n_perms, false, "%s.parts.order", s);
+    p->order_slot =
+        p->n_loops == 0 ? -1 : slot_of(space, p->perms.n_perms, false, "%s.parts.order", s);
 }
 
 static int by_work(const void *a, const void *b) {

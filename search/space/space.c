@@ -27,7 +27,7 @@ static void form_space_destroy(form_space *fs) {
 /* The form of the space with that tree and no parts in tiles; -1. */
 static int find_form(const ctune_space *space, const ctune_form *form) {
     for (int f = 0; f < space->n_forms; f++) {
-        if (space->form[f]->parts.n == 0 &&
+        if (space->form[f]->parts.n_loops == 0 &&
             ctune_tree_is_equal(space->form[f]->form->tree, form->tree)) {
             return f;
         }
@@ -67,8 +67,9 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     return status;
 }
 
-/* The parts of a form's heaviest body, tile by tile: up to three forms. */
-static ctune_status add_parts(ctune_ctx *ctx, ctune_space *space, int form) {
+/* The parts of a form's heaviest body, tile by tile, or stages placed in tiles of what reads them:
+ * up to three forms. */
+static ctune_status add_parts(ctune_ctx *ctx, ctune_space *space, int form, bool is_placed) {
     ctune_status status = CTUNE_OK;
     for (int which = 0; which < 3 && status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS;
          which++) {
@@ -81,7 +82,9 @@ static ctune_status add_parts(ctune_ctx *ctx, ctune_space *space, int form) {
         for (int k = 0; k < from->prefix.n; k++) {
             ctune_schedule_append(&fs->prefix, &from->prefix.prim[k]);
         }
-        if (parts_propose(&from->base, which, &fs->base, &fs->parts) == 0 || fs->prefix.failed) {
+        int n = is_placed ? placed_propose(&from->base, which, &fs->base, &fs->parts)
+                          : parts_propose(&from->base, which, &fs->base, &fs->parts);
+        if (n == 0 || fs->prefix.failed) {
             form_space_destroy(fs);
             continue;
         }
@@ -115,7 +118,10 @@ static ctune_status add_fused(ctune_ctx *ctx, ctune_space *space) {
         return status == CTUNE_EREFUSED ? CTUNE_OK : status;
     }
     int form = fused == NULL ? 0 : find_form(space, fused);
-    return form >= 0 && space->n_forms > 0 ? add_parts(ctx, space, form) : CTUNE_OK;
+    if (form >= 0 && space->n_forms > 0) {
+        status = add_parts(ctx, space, form, false);
+    }
+    return status == CTUNE_OK && space->n_forms > 0 ? add_parts(ctx, space, 0, true) : status;
 }
 
 static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
@@ -273,7 +279,7 @@ double ctune_space_size(const ctune_space *space) {
         for (int t = 0; t < p->n; t++) {
             points *= n_at(p->tile[t].slot, p->tile[t].n_sizes);
         }
-        points *= p->n > 0 ? n_at(p->order_slot, p->perms.n_perms) : 1;
+        points *= p->n_loops > 0 ? n_at(p->order_slot, p->perms.n_perms) : 1;
         size += points;
     }
     return size;
@@ -385,7 +391,7 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
     const form_space *fs = space->form[point_form(space, point)];
     memcpy(nest, &fs->base,
            offsetof(ctune_nest, node) + (size_t)fs->base.n_nodes * sizeof fs->base.node[0]);
-    if (fs->parts.n > 0) {
+    if (fs->parts.n_loops > 0) {
         plan_parts p;
         plan_decode_parts(&fs->parts, point, &p, NULL);
         if (!parts_build(&fs->parts, &p, nest, schedule)) {
@@ -497,9 +503,18 @@ static void print_band(const form_space *fs, const band *b, ctune_text *out) {
 }
 
 static void print_parts(const form_space *fs, ctune_text *out) {
-    ctune_text_append(out, "    parts in tiles of");
-    for (int t = 0; t < fs->parts.n; t++) {
-        ctune_text_printf(out, " %s", fs->parts.tile[t].inner_name);
+    const form_parts *p = &fs->parts;
+    ctune_text_append(out, p->n_placed > 0 ? "    placed" : "    parts");
+    for (int k = 0; k < p->n_placed; k++) {
+        ctune_text_printf(out, " %s",
+                          ctune_stmt_name(fs->base.region, fs->form->tree, p->placed[k]));
+    }
+    ctune_text_append(out, p->n > 0 ? " in tiles of" : " in iterations of");
+    for (int t = 0; t < p->n; t++) {
+        ctune_text_printf(out, " %s", p->tile[t].inner_name);
+    }
+    if (p->n == 0) {
+        ctune_text_printf(out, " %s", fs->base.node[p->loop[p->n_loops - 1]].name);
     }
     ctune_text_append(out, "\n");
 }
@@ -522,7 +537,7 @@ void ctune_space_print(const ctune_space *space, ctune_text *out) {
     for (int f = 0; f < space->n_forms; f++) {
         const form_space *fs = space->form[f];
         print_prefix(f, fs->form->prefix, out);
-        if (fs->parts.n > 0) {
+        if (fs->parts.n_loops > 0) {
             print_parts(fs, out);
         }
         for (int k = 0; k < fs->n_chains; k++) {

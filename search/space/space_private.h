@@ -26,6 +26,7 @@ enum {
     MAX_BAND_TILES = 4,
     MAX_PART_TILES = 3, /* per form */
     MAX_FISSIONS = 24,
+    MAX_PLACED = 16,
     MAX_ACTIVE = CTUNE_SPACE_DECISIONS
 };
 
@@ -77,15 +78,17 @@ typedef struct part_tile {
 } part_tile;
 
 typedef struct form_parts {
-    int stmt; /* the heaviest */
-    int n;    /* 0: the form's nest is that of its tree */
+    int stmt; /* the heaviest, or the one that reads what is placed */
+    int n;
     part_tile tile[MAX_PART_TILES];
-    int n_loops;
+    int n_loops;            /* 0: the form's nest is that of its tree */
     int16_t loop[MAX_BAND]; /* around the parts, outermost first */
     perm_list perms;        /* of these loops */
     int16_t order_slot;
     int n_fissions;
     char fission[MAX_FISSIONS][CTUNE_NAME_BYTES]; /* loops taken apart, in this order */
+    int n_placed;
+    int16_t placed[MAX_PLACED]; /* statements computed inside the innermost of the loops */
 } form_parts;
 
 typedef struct chain {
@@ -256,6 +259,10 @@ bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_sched
 /* parts.c: the which-th way (0, 1, 2) to run the parts of a body of the nest tile by tile, applied
  * to base; 0: there is none. */
 int parts_propose(const ctune_nest *nest, int which, ctune_nest *base, form_parts *out);
+/* The same with stages placed in a nest that reads them (placed.c). */
+int placed_propose(const ctune_nest *nest, int which, ctune_nest *base, form_parts *out);
+/* Tiles of a loop of base, their size a decision; false: no room. */
+bool part_tile_add(form_parts *p, ctune_nest *base, int node, bool is_lanes);
 int part_size(const part_tile *tile, const ctune_point *point);
 /* The tile whose points the node's loop runs over; NULL: none. */
 const part_tile *parts_limit(const form_parts *p, const ctune_nest *base, int node);

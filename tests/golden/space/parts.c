@@ -45,3 +45,22 @@ void layers(int n, float A[n][n], float B[n][n], float bias[n], float C[n][n]) {
 // LAYERS-NEXT: chain S0 {{.*}} it jt
 // LAYERS-NEXT: chain S0 {{.*}} | band i j | vector j
 // LAYERS-NEXT: chain S1 {{.*}} | band i_2 j_2 {{.*}}(reduce)
+// RUN: ctune show space --region blur %s -- clang-19 -O3 -mavx2 | FileCheck-19 --check-prefix BLUR %s
+// A producer inside the consumer's tiles, rows, or iterations.
+void blur(int h, int w, float in[h + 2][w + 2], float out[h][w]) {
+#pragma tune sizes(h=720, w=1280)
+    {
+        float t[h + 2][w];
+        for (int y = 0; y < h + 2; y++)
+            for (int x = 0; x < w; x++)
+                t[y][x] = in[y][x] + in[y][x + 1] + in[y][x + 2];
+        for (int v = 0; v < h; v++)
+            for (int u = 0; u < w; u++)
+                out[v][u] = t[v][u] + t[v + 1][u] + t[v + 2][u];
+    }
+}
+// BLUR: placed S0 in tiles of v u
+// BLUR-NEXT: chain S0 {{.*}}: vt ut
+// BLUR-NEXT: chain S0 {{.*}} | band y x | vector x
+// BLUR: placed S0 in tiles of v{{$}}
+// BLUR: placed S0 in iterations of v
