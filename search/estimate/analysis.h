@@ -29,6 +29,7 @@ typedef struct est_path {
     const ctune_stmt *stmt;
     const ctune_stage *stage;
     int i_stmt;
+    int top;                                         /* node at which it is placed, else 0 */
     int n;                                           /* loops */
     int16_t node[EST_MAX_PATH];                      /* outermost first */
     int8_t pos[EST_MAX_PATH];                        /* of the loop's dim in stmt->dims */
@@ -80,6 +81,9 @@ typedef struct est_state {
     est_ref ref[EST_MAX_REFS];
     int n_groups;
     est_group group[EST_MAX_GROUPS];
+    /* [tensor] of a temporary: the innermost node around all its accesses, else -1 */
+    int16_t scope[EST_MAX_TENSORS];
+    bool is_register[EST_MAX_TENSORS];  /* a temporary of one element in each iteration there */
     double footprint[CTUNE_NEST_NODES]; /* [node] bytes one iteration touches, tensors once */
 } est_state;
 
@@ -170,6 +174,14 @@ void est_order_find(const est_path *path, est_order *out);
 double est_distance(const est_path *path, const est_order *order, const ctune_depvec *vec);
 /* Cycles that the statement's instances wait for each other's values, in all. */
 double est_recurrence_cycles(const est_state *state, const est_path *path);
+
+/* estimate_temps.c: where temporaries live, once all paths have their references. */
+void est_temps_find(est_state *state, const est_path *paths, int n_paths);
+/* Iterations of its dim pos that one iteration of its place needs of a placed statement. */
+double est_box(const ctune_nest *nest, int i_node, int pos);
+/* Level of the path at which one iteration of the temporary's scope runs. */
+int est_scope_level(const est_state *state, const est_path *path, int tensor);
+bool est_is_register(const est_state *state, int tensor);
 
 /* estimate_memory.c: adds the statement's references to the state, and the copies of its packs;
  * returns the cycles that the copying itself takes. */

@@ -256,8 +256,7 @@ static double sum_loads(const est_kernel *b) {
     double loads = 0;
     for (int r = 0; r < b->n_reads; r++) {
         const est_ref *ref = &b->read[r];
-        const ctune_tensor *t = &b->path->nest->region->tensors[ref->tensor];
-        if (t->is_temp && t->is_scalar_var) {
+        if (est_is_register(b->state, ref->tensor)) {
             continue;
         }
         bool is_known = false;
@@ -400,8 +399,7 @@ static double chain_cycles(const est_kernel *b, bool is_in_register) {
 static void kernel_fill(est_kernel *b) {
     const ctune_rates *m = &b->state->rates;
     const ctune_stage *stage = b->path->stage;
-    const ctune_tensor *t = &b->path->nest->region->tensors[stage->target.tensor];
-    bool is_in_register = (t->is_temp && t->is_scalar_var) || b->is_register;
+    bool is_in_register = b->is_register || est_is_register(b->state, stage->target.tensor);
     b->steps = n_steps(b);
     b->ops = count_ops(b);
     b->loads = sum_loads(b);

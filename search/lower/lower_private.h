@@ -115,11 +115,14 @@ typedef struct lowerer {
     const ctune_aff *(
         *temp_base)[CTUNE_MAX_RANK];   /* [n_tensors] first value of each of its buffer's indices */
     int (*temp_index)[CTUNE_MAX_RANK]; /* [n_tensors] which index of the tensor each of them is */
+    int (*temp_tile)[CTUNE_MAX_RANK];  /* [n_tensors] loop over tiles whose iteration the buffer
+                                          serves: it begins at its variable; -1: at temp_base */
 } lowerer;
 
-/* The register tile of stmt: nodes below loop `at`. */
+/* The register tile of stmt: nodes below loop `at`, in the part of its body that starts with
+ * `branch`. */
 typedef struct lower_tile {
-    int at;
+    int at, branch;
     int n_tile, tile_node[LOWER_MAX_TILE]; /* unrolled and vector loops, vector last */
     int n_inner, inner_node[CTUNE_MAX_DEPTH];
     int64_t unroll; /* iterations that the innermost of these loops runs in one; 1 = no such */
@@ -169,7 +172,8 @@ int lower_let_var(lowerer *w, const char *hint, const ctune_aff *value, ctune_ln
 bool lower_is_parallel(const lowerer *w, int node);
 ctune_status lower_node(lowerer *w, int node, ctune_lnode *into);
 ctune_status lower_children(lowerer *w, int node, ctune_lnode *into);
-ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into); /* without copies and tiles */
+/* One part of a loop's body without its register tile. */
+ctune_status lower_kid(lowerer *w, int node, int kid, ctune_lnode *into);
 ctune_status lower_fail(lowerer *w); /* the program's first failure, ENOMEM when it has none */
 
 /* A buffer on the heap: of the program, or of each thread when the loop that is open runs in
@@ -314,17 +318,47 @@ ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lowe
 /* Fills joined for all placed statements. */
 ctune_status lower_join_placed(lowerer *w);
 
-/* ---- pack.c, temps.c
+/* ---- pack.c, temps.c, windows.c
  * ---------------------------------------------------------------------------------------------- */
 ctune_status lower_packs_at(lowerer *w, int node, int kid, ctune_lnode *into);
 const lower_packed *lower_find_packed(const lowerer *w, int stmt, const ctune_expr *expr);
 void lower_packed_place(lowerer *w, const lower_packed *p, const lower_env *env,
                         ctune_place *place);
+/* All accesses to one temporary. */
+typedef struct lower_uses {
+    int n;
+    int node[2 * CTUNE_MAX_STMTS]; /* statement nodes that access the tensor */
+    const ctune_access *access[2 * CTUNE_MAX_STMTS];
+    int stmt[2 * CTUNE_MAX_STMTS];
+} lower_uses;
+void lower_temp_uses(const lowerer *w, int tensor, lower_uses *use);
+/* The tree dim that index `idx` of use i stands for, -1 when it is no single dim. */
+int lower_temp_dim(const lowerer *w, const lower_uses *use, int i, int idx);
+/* Does the point loop of the index enclose all accesses? alone: the other indices are not
+ * contracted, so that one element serves all iterations of the loop: not where they run at the same
+ * time. */
+bool lower_temp_is_contracted(const lowerer *w, const lower_uses *use, int idx, int scope,
+                              bool alone);
+/* First value of index idx and the one after its last, over all writers: nothing else is read. */
+ctune_status lower_temp_range(lowerer *w, const lower_uses *use, int idx, const ctune_aff *extent,
+                              const ctune_aff **base, const ctune_aff **end);
+/* The k-th index of a temporary's buffer is the tensor's idx, over its whole range. */
+ctune_status lower_temp_index(lowerer *w, int t, const lower_uses *use, int idx, int k,
+                              const ctune_aff **extent);
+bool lower_is_in_parallel(const lowerer *w, int scope);
+/* Does one iteration of the loops around its scope touch a part of the temporary whose place and
+ * extent are known (windows.c)? Then its buffer is made at the scope. */
+bool lower_window_is_known(const lowerer *w, int t, const lower_uses *use);
+/* That buffer; its declaration is appended to into unless it lies on the heap. */
+ctune_status lower_window(lowerer *w, int t, ctune_lnode *into);
 ctune_status lower_temps(lowerer *w);
 /* Buffers of the temporaries whose scope lies in the PARALLEL loop `node`. */
 ctune_status lower_thread_temps(lowerer *w, int node);
-/* DEFs of temporaries whose scope is the body of node. */
-void lower_decls_at(lowerer *w, int node, ctune_lnode *into);
+/* First value of the k-th index of a temporary's buffer, where the loops around its scope are open.
+ */
+const ctune_aff *lower_temp_base(lowerer *w, int tensor, int k);
+/* Declarations of temporaries whose scope is the body of node. */
+ctune_status lower_decls_at(lowerer *w, int node, ctune_lnode *into);
 /* Head of the program: read-only scalars are read once. */
 void lower_scalars(lowerer *w, ctune_lnode *into);
 

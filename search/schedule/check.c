@@ -211,9 +211,11 @@ static void note_wave(const ctune_nest *nest, const ctune_depvec *vec, int node,
     }
 }
 
+/* *is_open: the loops may all stand still, the order of what is inside them decides. */
 static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int *path, int n,
-                      char *why, size_t why_size) {
+                      bool *is_open, char *why, size_t why_size) {
     bool is_still[CTUNE_NEST_NODES] = {false};
+    *is_open = false;
     for (int k = 0; k < n; k++) {
         const ctune_nnode *loop = &nest->node[path[k]];
         change c = is_still[path[k]] ? (change){0, 0} : change_of(nest, vec, path[k]);
@@ -234,6 +236,7 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int
             note_wave(nest, vec, path[k], is_still);
         }
     }
+    *is_open = vec->src != vec->dst;
     return true;
 }
 
@@ -344,6 +347,7 @@ static void find_stmts(const ctune_nest *nest, int16_t *node_of_stmt) {
 static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
     int16_t node_of_stmt[CTUNE_MAX_STMTS];
     int path[CTUNE_NEST_NODES];
+    bool is_fissioned = ctune_nest_is_fissioned(nest);
     find_stmts(nest, node_of_stmt);
     for (int v = 0; v < nest->form->vecs.n; v++) {
         const ctune_depvec *vec = &nest->form->vecs.vec[v];
@@ -352,8 +356,13 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
             continue;
         }
         int n = shared_loops(nest, vec, node_of_stmt, path);
-        if (!check_vec(nest, vec, path, n, why, why_size)) {
+        bool is_open;
+        if (!check_vec(nest, vec, path, n, &is_open, why, why_size)) {
             return false;
+        }
+        if (is_open && is_fissioned &&
+            !ctune_nest_is_before(nest, node_of_stmt[vec->src], node_of_stmt[vec->dst])) {
+            return say(why, why_size, "a dependence runs backwards between parts of a loop's body");
         }
     }
     return true;
@@ -430,6 +439,10 @@ ctune_status ctune_nest_check_exact(ctune_ctx *ctx, ctune_deps *deps, const ctun
              check_reductions(nest, why, sizeof why) &&
              ctune_nest_check_placed(nest, why, sizeof why) &&
              ctune_nest_check_caches(nest, why, sizeof why);
+    if (*legal && ctune_nest_is_fissioned(nest)) { /* the trees of isl have each loop once */
+        *legal = false;
+        snprintf(why, sizeof why, "the distances do not tell whether the parts may be apart");
+    }
     if (!*legal) {
         ctune_fail(ctx, CTUNE_EREFUSED, "%s", why);
         return CTUNE_OK;

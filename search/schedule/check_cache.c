@@ -239,7 +239,8 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
     int node = ctune_nest_find_stmt(nest, cache->stmt);
     for (int up = node; up > 0 && up != cache->at; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
-        if (loop->next >= 0 || nest->node[loop->parent].first != up) {
+        bool has_others = loop->next >= 0 || nest->node[loop->parent].first != up;
+        if (has_others && loop->parent != cache->at) {
             return "a register tile needs a perfect nest below its loop";
         }
         if (loop->kind == CTUNE_NN_LOOP &&

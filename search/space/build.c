@@ -73,7 +73,12 @@ static void split_all(builder *b) {
             b->cache[d] = b->mid[d];
             b->mid[d] = split(b, d, b->mid[d], b->p->cache[d], level++);
         }
-        if (b->p->reg[d] > 1) {
+        const ctune_nnode *loop = &b->nest->node[b->mid[d]];
+        if (b->p->reg[d] > 1 && loop->outer >= 0 &&
+            b->nest->node[loop->outer].step == b->p->reg[d]) { /* all of the tile around it */
+            b->reg[d] = b->mid[d];
+            b->mid[d] = -1;
+        } else if (b->p->reg[d] > 1) {
             b->reg[d] = split(b, d, b->mid[d], b->p->reg[d], level);
         }
     }
@@ -82,7 +87,7 @@ static void split_all(builder *b) {
 static void list_mids(builder *b, uint32_t dims) {
     const uint8_t *porder = b->c->perms.perm[b->p->porder];
     for (int k = 0; k < b->c->m; k++) {
-        if (dims >> porder[k] & 1) {
+        if ((dims >> porder[k] & 1) && b->mid[porder[k]] >= 0) {
             b->order[b->n_order++] = b->mid[porder[k]];
         }
     }
@@ -238,7 +243,8 @@ static void add_caches(builder *b) {
         }
     }
     if (b->ok) {
-        cache(b, CTUNE_PRIM_CACHE_WRITE, -1, b->order[b->n_space - 1]);
+        int at = b->n_space > 0 ? b->order[b->n_space - 1] : b->nest->node[b->order[0]].parent;
+        cache(b, CTUNE_PRIM_CACHE_WRITE, -1, at);
     }
 }
 

@@ -101,7 +101,7 @@ static bool is_name_taken(const ctune_nest *nest, const char *name) {
             return true;
         }
     }
-    return false;
+    return ctune_nest_find(nest, name) >= 0; /* loops of parts */
 }
 
 void space_loop_name(const ctune_nest *nest, const char *base, char letter,
@@ -136,8 +136,7 @@ static void level_names(const ctune_nest *nest, int node, char name[3][CTUNE_NAM
 
 /* ---- choices ---- */
 
-/* +1 walks memory one by one, 0 stays, -1 jumps. */
-static int contiguity(const ctune_nest *nest, int stmt, const ctune_access *access, int dim) {
+int choice_contiguity(const ctune_nest *nest, int stmt, const ctune_access *access, int dim) {
     bool is_plain;
     for (int i = 0; i + 1 < access->n_idx; i++) {
         if (dim_coef(nest, stmt, access->idx[i], dim, &is_plain) != 0) {
@@ -155,9 +154,9 @@ static int vector_score(const ctune_nest *nest, const chain *c, int dim) {
     int score = 0;
     for (int i = nest->node[c->node[c->m - 1]].first; i >= 0; i = nest->node[i].next) {
         const ctune_stage *stage = stage_of(nest, nest->node[i].stmt);
-        score += 2 * contiguity(nest, nest->node[i].stmt, &stage->target, dim);
+        score += 2 * choice_contiguity(nest, nest->node[i].stmt, &stage->target, dim);
         for (int r = 0; r < stage->n_reads; r++) {
-            score += contiguity(nest, nest->node[i].stmt, &stage->reads[r]->access, dim);
+            score += choice_contiguity(nest, nest->node[i].stmt, &stage->reads[r]->access, dim);
         }
     }
     return score;

@@ -34,6 +34,15 @@ static void settle(decoder *dec, int slot, int value) {
     }
 }
 
+/* The greatest of a list of sizes, the least first, that a tile around allows, from choice i down;
+ * -1: none. */
+static int fit(const part_tile *limit, const ctune_point *point, const int *sizes, int i) {
+    while (limit != NULL && i >= 0 && sizes[i] > part_size(limit, point)) {
+        i--;
+    }
+    return i;
+}
+
 static void decode_unroll(decoder *dec, const chain *c, int which, plan *p) {
     int n_sizes = which == 0 ? N_UNROLL : N_UNROLL2;
     const int *sizes = which == 0 ? unroll_sizes : unroll2_sizes;
@@ -42,22 +51,27 @@ static void decode_unroll(decoder *dec, const chain *c, int which, plan *p) {
     /* outside a register tile an unrolled loop is only an unrolled loop: the compiler does that
      * itself */
     bool is_free = d >= 0 && d != p->v && !(which == 1 && d == p->u[0]) &&
-                   p->shape == SHAPE_REGISTER && !(c->reduce >> d & 1) && (c->unroll_ok >> d & 1);
+                   p->shape == SHAPE_REGISTER && !(c->reduce >> d & 1) && (c->unroll_ok >> d & 1) &&
+                   fit(c->limit[d], dec->point, sizes, 0) == 0;
     if (!is_free) {
         settle(dec, slot, 0);
         return;
     }
     p->u[which] = d;
-    p->reg[d] = sizes[take(dec, c->slots.unroll[which], n_sizes)];
+    int i = fit(c->limit[d], dec->point, sizes, take(dec, c->slots.unroll[which], n_sizes));
+    settle(dec, c->slots.unroll[which], i);
+    p->reg[d] = sizes[i];
 }
 
 static void decode_vector(decoder *dec, const chain *c, plan *p) {
     int i = take(dec, c->slots.v, c->n_v);
     int d = c->v[i];
     bool is_tile = p->shape != SHAPE_REGISTER || (d >= 0 && (c->unroll_ok & ~c->reduce) >> d & 1);
-    if (d >= 0 && is_tile) {
+    if (d >= 0 && is_tile && fit(c->limit[d], dec->point, c->lanes, 0) == 0) {
+        int k = fit(c->limit[d], dec->point, c->lanes, take(dec, c->slots.lanes, c->n_lanes));
+        settle(dec, c->slots.lanes, k);
         p->v = d;
-        p->reg[d] = c->lanes[take(dec, c->slots.lanes, c->n_lanes)];
+        p->reg[d] = c->lanes[k];
     } else if (d >= 0) {
         settle(dec, c->slots.v, c->n_v - 1);
     }
@@ -69,7 +83,8 @@ static void decode_tiles(decoder *dec, const chain *c, plan *p) {
     for (int d = 0; d < c->m; d++) {
         int size = c->cache[d][take(dec, c->slots.cache[d], c->n_cache[d])];
         size = (size + p->reg[d] - 1) / p->reg[d] * p->reg[d];
-        if (size > p->reg[d] && size < c->extent[d]) {
+        bool fits = c->limit[d] == NULL || size < part_size(c->limit[d], dec->point);
+        if (size > p->reg[d] && size < c->extent[d] && fits) {
             p->cache[d] = size;
         } else {
             settle(dec, c->slots.cache[d], 0);
@@ -186,6 +201,18 @@ void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, a
             list->item[at].value = 0;
             list->n = at + 1;
         }
+    }
+}
+
+void plan_decode_parts(const form_parts *p, const ctune_point *point, plan_parts *out,
+                       active_list *list) {
+    decoder dec = {point, list};
+    memset(out, 0, sizeof *out);
+    for (int t = 0; t < p->n; t++) {
+        out->size[t] = p->tile[t].size[take(&dec, p->tile[t].slot, p->tile[t].n_sizes)];
+    }
+    if (p->n_loops > 0) {
+        out->order = take(&dec, p->order_slot, p->perms.n_perms);
     }
 }
 

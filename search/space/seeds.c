@@ -220,6 +220,12 @@ static void seed_form(const ctune_space *space, int form, const recipe *r, bool 
     memset(point, 0, sizeof *point);
     point->n = space->n_decisions;
     point->decision[0] = (int16_t)form;
+    if (space->form[form]->parts.n_loops > 0 && r != NULL) {
+        int set_of = space->vector_bytes >= 64 ? 0 : 1;
+        parts_seed(&space->form[form]->parts, (int)(r - recipes),
+                   (double)r->n_vectors[set_of] * space->vector_bytes / 4, r->unroll[set_of],
+                   point);
+    }
     for (int k = 0; k < space->form[form]->n_chains; k++) {
         const chain *c = space->form[form]->chain[k];
         set(point, c->slots.par, is_parallel);

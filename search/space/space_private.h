@@ -25,6 +25,9 @@ enum {
     MAX_CHAINS = 24, /* per form */
     MAX_BANDS = 4,   /* per form */
     MAX_BAND_TILES = 4,
+    MAX_PART_TILES = 3, /* per form */
+    MAX_FISSIONS = 24,
+    MAX_PLACED = 16,
     MAX_ACTIVE = CTUNE_SPACE_DECISIONS
 };
 
@@ -65,6 +68,30 @@ typedef struct wave_choice {
     char name[3][CTUNE_NAME_BYTES]; /* tile of the outer loop, its points, the wave */
 } wave_choice;
 
+/* Tiles of a dim around parts of a body (parts.c). */
+typedef struct part_tile {
+    int16_t node, inner; /* loop over tiles; in the first part, over their points */
+    bool is_lanes;       /* the dim that walks memory most */
+    int n_sizes;
+    int size[MAX_CACHE_SIZES];
+    char name[CTUNE_NAME_BYTES], inner_name[CTUNE_NAME_BYTES];
+    int16_t slot;
+} part_tile;
+
+typedef struct form_parts {
+    int stmt; /* the heaviest, or the one that reads what is placed */
+    int n;
+    part_tile tile[MAX_PART_TILES];
+    int n_loops;            /* 0: the form's nest is that of its tree */
+    int16_t loop[MAX_BAND]; /* around the parts, outermost first */
+    perm_list perms;        /* of these loops */
+    int16_t order_slot;
+    int n_fissions;
+    char fission[MAX_FISSIONS][CTUNE_NAME_BYTES]; /* loops taken apart, in this order */
+    int n_placed;
+    int16_t placed[MAX_PLACED]; /* statements computed inside the innermost of the loops */
+} form_parts;
+
 typedef struct chain {
     int form;    /* in the space */
     double work; /* estimated statement instances */
@@ -76,6 +103,7 @@ typedef struct chain {
     int m;                           /* band: loops, outermost first */
     int16_t node[MAX_BAND];
     double extent[MAX_BAND];
+    const part_tile *limit[MAX_BAND]; /* tile around the band's loop; NULL: none */
     uint32_t reduce; /* bit d: band dim d is absent from the target's index (single statement) */
     uint32_t rigid;  /* bit d: a dependence may run backwards there: not tiled, order restricted */
     uint32_t par;    /* bit d: may be parallel, wherever it stands in the band */
@@ -133,7 +161,8 @@ typedef struct band {
 typedef struct form_space {
     const ctune_form *form;
     ctune_schedule prefix; /* structural primitives */
-    ctune_nest base;       /* without loop primitives */
+    ctune_nest base;       /* without loop primitives but those of the parts */
+    form_parts parts;
     int n_chains;
     chain *chain[MAX_CHAINS]; /* outer chains before the ones inside them */
     int n_bands;
@@ -208,6 +237,11 @@ typedef struct plan_band {
     bool is_wave;             /* wavefronts of the two outermost loops over tiles, in threads */
 } plan_band;
 
+typedef struct plan_parts {
+    int size[MAX_PART_TILES];
+    int order; /* choice of perms */
+} plan_parts;
+
 typedef struct active {
     int16_t slot, n, value;
 } active;
@@ -227,10 +261,34 @@ void bands_find(form_space *fs, bool has_threads);
 /* Applies the plan to the nest; appends the primitives when schedule is not NULL. */
 bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_schedule *schedule);
 
+/* parts.c: the which-th way (0, 1, 2) to run the parts of a body of the nest tile by tile, applied
+ * to base; 0: there is none. */
+int parts_propose(const ctune_nest *nest, int which, ctune_nest *base, form_parts *out);
+/* The same with stages placed in a nest that reads them (placed.c). */
+int placed_propose(const ctune_nest *nest, int which, ctune_nest *base, form_parts *out);
+/* Tiles of a loop of base, their size a decision; false: no room. */
+bool part_tile_add(form_parts *p, ctune_nest *base, int node, bool is_lanes);
+int part_size(const part_tile *tile, const ctune_point *point);
+/* The tile whose points the node's loop runs over; NULL: none. */
+const part_tile *parts_limit(const form_parts *p, const ctune_nest *base, int node);
+/* Sets sizes and order of a copy of the base nest; appends what makes it when schedule is not NULL.
+ */
+bool parts_build(const form_parts *p, const plan_parts *plan, ctune_nest *nest,
+                 ctune_schedule *schedule);
+/* The k-th starting point for register tiles of so many points. */
+void parts_seed(const form_parts *p, int k, double lanes, double unroll, ctune_point *point);
+void plan_decode_parts(const form_parts *p, const ctune_point *point, plan_parts *out,
+                       active_list *list);
+/* fused.c: the `fuse` primitives that merge neighbouring nests as deep as that is legal; appended
+ * to out, nothing when there are none. */
+CTUNE_MUST_USE ctune_status fused_prefix(ctune_ctx *ctx, const ctune_space *space, ctune_text *out);
+
 /* band_seeds.c: sets the band's decisions to those of its k-th starting point. */
 int band_n_seeds(const band *b);
 void band_seed(const ctune_space *space, int form, const band *b, int k, ctune_point *point);
 
+/* choices.c: of an access along a dim: +1 walks memory one by one, 0 stays, -1 jumps. */
+int choice_contiguity(const ctune_nest *nest, int stmt, const ctune_access *access, int dim);
 /* choices.c: 0 = none; then from `least` on powers of two, 1.5 times them, and equal parts of the
  * extent, below it. */
 void choose_sizes(double extent, int least, int *list, int *n);
