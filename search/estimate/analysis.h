@@ -31,7 +31,8 @@ typedef struct est_path {
     int i_stmt;
     int top;                                         /* node at which it is placed, else 0 */
     int n;                                           /* loops */
-    int16_t node[EST_MAX_PATH];                      /* outermost first */
+    int16_t node[EST_MAX_PATH];                      /* outermost first; lanes around others last */
+    bool has_rows;                                   /* there are such lanes */
     int8_t pos[EST_MAX_PATH];                        /* of the loop's dim in stmt->dims */
     double extent[EST_MAX_PATH];                     /* mean trips */
     double entries[EST_MAX_PATH + 1];                /* executions of level k */

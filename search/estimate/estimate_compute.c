@@ -232,12 +232,30 @@ static double count_ops(const est_kernel *b) {
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
+/* Does the reference walk along the rows of the lanes? Then it moves whole vectors and transposes
+ * them: instructions for each vector. */
+static bool is_transposed(const est_kernel *b, const est_ref *ref) {
+    int last = ref->rank - 1;
+    return b->path->has_rows && b->kernel >= 0 && last > 0 &&
+           fabs(ref->coef[last][b->kernel]) == 1 && ref->coef[last][b->vector] == 0;
+}
+enum { TRANSPOSE_COST = 4 };
+
+/* Times an access costs where the lanes are read or written one by one, for each lane: in rows a
+ * page and more apart they are misses of the first caches, too. */
+static double lane_cost(const est_kernel *b, const est_ref *ref, double near) {
+    bool is_far = ref->rank >= 2 && ref->coef[ref->rank - 2][b->vector] != 0 &&
+                  est_row_bytes(b->state, ref->tensor) >= 4096;
+    return is_far ? 3 * near : near;
+}
+
 /* Load instructions for one reference per kernel iteration. */
 static double count_loads(const est_kernel *b, const est_ref *ref, bool is_packed) {
     double n = n_copies(b, ref->mask);
     bool moves = b->vector >= 0 && (ref->mask >> b->vector & 1);
     if (moves && !is_packed && est_ref_stride(ref, b->vector) != 1) {
-        return n / b->n_vectors * b->lanes * 1.5; /* lane by lane */
+        return is_transposed(b, ref) ? n * TRANSPOSE_COST
+                                     : n / b->n_vectors * b->lanes * lane_cost(b, ref, 1.5);
     }
     double line = CTUNE_LINE_BYTES;
     double crossing = moves && !is_packed && b->width * b->elem_bytes >= line ? 1.5 : 1;
@@ -273,7 +291,10 @@ static double sum_loads(const est_kernel *b) {
 static double count_target(const est_kernel *b, double steps) {
     bool moves = b->vector >= 0 && (b->target->mask >> b->vector & 1);
     double n = n_copies(b, b->target->mask) * steps;
-    return moves && est_ref_stride(b->target, b->vector) != 1 ? n / b->n_vectors * b->lanes * 2 : n;
+    bool is_scattered = moves && est_ref_stride(b->target, b->vector) != 1;
+    return is_scattered && is_transposed(b, b->target) ? n * TRANSPOSE_COST
+           : is_scattered ? n / b->n_vectors * b->lanes * lane_cost(b, b->target, 2)
+                          : n;
 }
 
 /* ---- kernel ---------------------------------------------------------------------------------- */

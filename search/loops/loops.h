@@ -376,6 +376,8 @@ ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const c
  */
 ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
                               const ctune_aff *by);
+/* Does a loop stand inside of node? */
+bool ctune_lnode_has_loop(const ctune_lnode *node);
 /* Append copies of the kids of loop `from` to `into`, its variable replaced by `by`: as one body,
  * in which what one kid declares the next ones use. */
 void ctune_lnode_copy_body(ctune_loops *l, const ctune_lnode *from, const ctune_aff *by,

@@ -1,10 +1,10 @@
 /*
- * Vector loops around calls.
+ * Vector loops around calls and around loops.
  *
  * In: a loop that the schedule vectorizes and that stands outside of register tiles; compilers make
- * vectors of it, unless its statements call functions. Out: for these, whole tiles are a VECTOR
- * loop, which the vectorise pass turns into lanes whatever compilers think; the rest stays as it
- * is:
+ * vectors of it, unless its statements call functions, or other loops stand inside (a recurrence
+ * along each row). Out: for these, whole tiles are a VECTOR loop, which the vectorise pass turns
+ * into lanes whatever compilers think; the rest stays as it is:
  *
  *     if (the tile is whole) { for p in [0, 32) vector: x = x0 + p } else { for x in [x0, end) simd
  * }
@@ -32,7 +32,8 @@ static bool calls_functions(const lowerer *w, int node) {
 
 void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into) {
     int outer = w->nest->node[node].outer;
-    if (outer < 0 || into->last != loop || loop->step != 1 || !calls_functions(w, node)) {
+    if (outer < 0 || into->last != loop || loop->step != 1 ||
+        !(ctune_lnode_has_loop(loop) || calls_functions(w, node))) {
         return;
     }
     int64_t lanes = w->nest->node[outer].step;

@@ -208,8 +208,8 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into)
     if (nn->ann == CTUNE_ANN_VECTOR && lower_adds_up(w, node)) {
         loop->ann = is_innermost(loop) ? CTUNE_LANN_SUM : CTUNE_LANN_SERIAL;
         loop->factor = w->nest->node[nn->outer].step;
-    } else if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
-        loop->ann = CTUNE_LANN_SIMD;
+    } else if (nn->ann == CTUNE_ANN_VECTOR && !sets_outer(w, node)) {
+        loop->ann = is_innermost(loop) ? CTUNE_LANN_SIMD : CTUNE_LANN_SERIAL;
         lower_lanes_of_calls(w, node, loop, into);
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
         loop->ann = CTUNE_LANN_UNROLL;

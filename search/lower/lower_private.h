@@ -252,8 +252,8 @@ bool lower_is_sum_pair(const lowerer *w, int node);
 /* ---- calls.c
  * --------------------------------------------------------------------------------------------
  */
-/* A finished SIMD loop, the last of `into`: where its statements call functions, which compilers do
- * not vectorise, whole tiles of it become a VECTOR loop. */
+/* A finished vector loop, the last of `into`: where its statements call functions or loops stand
+ * inside, which compilers do not vectorise, whole tiles of it become a VECTOR loop. */
 void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into);
 
 /* ---- tile.c, partial.c

@@ -9,6 +9,8 @@
  *   - vectorise: FOR vector becomes FOR full over `lanes`-wide chunks with vector values. What has
  * no vector form is gathered from scalar lanes; a body that cannot run in lanes becomes FOR full.
  *   - unroll: FOR full becomes its body, repeated with constants.
+ *   - transpose: a loop in lanes along rows, which it gathers and scatters, reads and writes whole
+ *     vectors of them and transposes these.
  *   - scalars: REGISTER buffers whose every index is constant become value variables; else BLOCK.
  *   - share: common operands of straight-line code get a DEF, placed right before their first use;
  *     what does not change in an innermost loop moves in front of it.
@@ -38,6 +40,7 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
     X(stream)                                                                                      \
     X(vectorise)                                                                                   \
     X(unroll)                                                                                      \
+    X(transpose)                                                                                   \
     X(scalars)                                                                                     \
     X(share)                                                                                       \
     X(name)

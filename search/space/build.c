@@ -256,6 +256,9 @@ static void stream(builder *b) {
 
 bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule *schedule) {
     builder b = {.c = c, .p = p, .nest = nest, .schedule = schedule, .ok = true};
+    if (p->rows > 0 && !rows_build(c, p->rows, nest, schedule)) {
+        return false;
+    }
     if (p->shape == SHAPE_SOURCE) {
         for (int d = 0; d < c->m; d++) {
             b.mid[d] = b.order[b.n_order++] = c->node[d];

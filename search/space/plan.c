@@ -149,6 +149,9 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     for (int d = 0; d < MAX_BAND; d++) {
         out->reg[d] = 1;
     }
+    if (c->m == 0 && c->n_rows > 0) {
+        out->rows = c->rows[take(&dec, c->slots.rows, c->n_rows)];
+    }
     if (c->m > 0) {
         out->shape = c->shape[take(&dec, c->slots.shape, c->n_shapes)];
     }

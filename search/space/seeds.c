@@ -41,7 +41,7 @@ static const recipe recipes[] = {
 enum { N_RECIPES = sizeof recipes / sizeof *recipes };
 
 static void set(ctune_point *point, int slot, int value) {
-    if (slot >= 0) {
+    if (slot >= 0 && value >= 0) {
         point->decision[slot] = (int16_t)value;
     }
 }
@@ -282,6 +282,31 @@ static int add_wave_seeds(const ctune_space *space, int form, ctune_point *out, 
     return n;
 }
 
+/* Lanes across rows wherever that is offered: `i` of its choices. */
+static bool seed_rows(const ctune_space *space, int form, int i, ctune_point *point) {
+    const form_space *fs = space->form[form];
+    bool has_rows = false;
+    for (int k = 0; k < fs->n_chains; k++) {
+        const chain *c = fs->chain[k];
+        has_rows = has_rows || i < c->n_rows;
+        set(point, c->slots.rows, i < c->n_rows ? i : c->n_rows - 1);
+    }
+    return has_rows;
+}
+
+static int add_rows_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
+    for (int i = 1; i < MAX_LANES_CHOICES; i++) {
+        ctune_point point;
+        seed_form(space, form, &recipes[0], false, &point);
+        if (!seed_rows(space, form, i, &point)) {
+            break;
+        }
+        ctune_space_normalise(space, &point);
+        n = add_seed(&point, out, n, max);
+    }
+    return n;
+}
+
 /* Time tiles around the source's loops, wavefronts where there are some, and around vector loops.
  */
 static int add_band_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
@@ -318,6 +343,7 @@ int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
             }
         }
         for (int f = 0; f < space->n_forms && r == 0; f++) {
+            n = add_rows_seeds(space, f, out, n, max);
             n = add_wave_seeds(space, f, out, n, max);
             n = add_band_seeds(space, f, out, n, max - (max - n) / 2); /* half of what is left */
         }

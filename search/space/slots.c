@@ -71,6 +71,7 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
         c->slots.par = slot_of(space, N_PAR_CHOICES, false,
                                c->m > 0 ? "%s.parallel" : "%s.around.parallel", s);
     }
+    c->slots.rows = slot_of(space, c->n_rows, true, "%s.rows", s);
     if (c->m == 0) {
         return;
     }

@@ -82,6 +82,7 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     space->form[space->n_forms++] = fs;
     status = chains_find(ctx, space, space->n_forms - 1);
     if (status == CTUNE_OK) {
+        rows_find(space, fs);
         bands_find(fs, space->target->openmp && !space->program->region->serial);
     }
     return status;
@@ -269,7 +270,7 @@ static double band_size(const band *b) {
 }
 
 static double chain_size(const chain *c) {
-    double par = n_at(c->slots.par, N_PAR_CHOICES);
+    double par = n_at(c->slots.par, N_PAR_CHOICES) * n_at(c->slots.rows, c->n_rows);
     if (c->m == 0 || c->slots.shape < 0) {
         return par;
     }
@@ -325,8 +326,17 @@ static void find_active(const ctune_space *space, const ctune_point *point, acti
     list->item[list->n++] = (active){0, (int16_t)space->n_forms, (int16_t)form};
     plan_parts pp;
     plan_decode_parts(&space->form[form]->parts, point, &pp, list);
+    int16_t rows[MAX_CHAINS];
+    int n_rows = 0;
     for (int k = 0; k < space->form[form]->n_chains; k++) {
-        plan_decode(space->form[form]->chain[k], point, &p, list);
+        const chain *c = space->form[form]->chain[k];
+        if (rows_hold(space->form[form], c, n_rows, rows)) {
+            continue;
+        }
+        plan_decode(c, point, &p, list);
+        if (p.rows > 0) {
+            rows[n_rows++] = c->outer[c->n_outer - 1];
+        }
     }
     for (int k = 0; k < space->form[form]->n_bands; k++) {
         plan_decode_band(&space->form[form]->band[k], point, &pb, list);
@@ -430,11 +440,20 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
             return false;
         }
     }
+    int16_t rows[MAX_CHAINS];
+    int n_rows = 0;
     for (int k = 0; k < fs->n_chains; k++) {
+        const chain *c = fs->chain[k];
         plan p;
-        plan_decode(fs->chain[k], point, &p, NULL);
-        if (!plan_is_sane(fs->chain[k], &p) || !plan_build(fs->chain[k], &p, nest, schedule)) {
+        if (rows_hold(fs, c, n_rows, rows)) {
+            continue; /* its loops run in lanes as they are */
+        }
+        plan_decode(c, point, &p, NULL);
+        if (!plan_is_sane(c, &p) || !plan_build(c, &p, nest, schedule)) {
             return false;
+        }
+        if (p.rows > 0) {
+            rows[n_rows++] = c->outer[c->n_outer - 1];
         }
     }
     return true;
@@ -488,6 +507,7 @@ static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     for (int k = 0; k < c->n_outer; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
     }
+    ctune_text_append(out, c->n_rows > 1 ? " | rows" : "");
     if (c->m > 0) {
         ctune_text_append(out, " | band");
     }

@@ -50,7 +50,7 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
     int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], reduce, cache[MAX_BAND],
-        pack[MAX_PACKS], stream, wave;
+        pack[MAX_PACKS], stream, wave, rows;
 } chain_slots;
 
 typedef struct pack_read {
@@ -125,6 +125,9 @@ typedef struct chain {
     pack_read pack[MAX_PACKS];
     bool may_stream; /* its stores may go past the caches, and are more than these hold */
     wave_choice wave;
+    int n_rows;                  /* m == 0: lanes across iterations of the last outer loop */
+    int rows[MAX_LANES_CHOICES]; /* [0] = 0 = none */
+    char rows_name[2][CTUNE_NAME_BYTES];
     int elem_bytes; /* of the target */
     int vector_bytes;
     int n_tile_regs; /* for accumulators and vector operands of a register tile */
@@ -209,6 +212,11 @@ CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
 void chain_choices(const ctune_space *space, const form_space *fs, chain *c);
 int chain_find_shape(const chain *c, chain_shape shape); /* its choice, -1 = not offered */
+/* rows.c: fills n_rows of chains that end in several loops. After all chains are found. */
+void rows_find(const ctune_space *space, form_space *fs);
+bool rows_build(const chain *c, int lanes, ctune_nest *nest, ctune_schedule *schedule);
+/* Does the chain stand in one of the loops in lanes? */
+bool rows_hold(const form_space *fs, const chain *c, int n_rows, const int16_t *rows);
 /* wave.c: fills c->wave of such a chain; false: it has no wavefronts. */
 bool wave_find(const form_space *fs, chain *c);
 /* Applies the wave; *top is its outermost loop. */
@@ -228,6 +236,7 @@ typedef struct plan {
     pack_choice pack[MAX_PACKS];
     bool is_streamed;
     int wave; /* tile of its outer loop, 0 = none */
+    int rows; /* lanes of the last outer loop, 0 = none */
 } plan;
 
 /* A band's part of a point. All 0: the loops stay as they are. */

@@ -75,7 +75,8 @@ static void test_order_of_strategies(void **state) {
     for (int v = 0; v < N_VARIANTS; v++) {
         print_message("%d: best %.2f, trials %d\n", v, best[v], reached[v] / (2 * N_SEEDS));
     }
-    assert_true(best[GENETIC] < best[RANDOM] + 0.2); /* in few generations: about equal */
+    /* most of these trials are its first population, which is random, too */
+    assert_true(best[GENETIC] < best[RANDOM] + 0.5);
     assert_true(best[ANNEAL] < best[GENETIC]);
     assert_true(best[LEARNED] < best[ANNEAL]);
     assert_true(best[TRANSFERRED] < best[ANNEAL]);
