@@ -107,6 +107,7 @@ typedef struct est_kernel {
     bool is_register;   /* accumulators live in registers, loads and stores outside reductions */
     int register_level; /* level at which they are loaded, -1 = not */
     bool is_auto;       /* the kernel loop's vectors are the compiler's, not the schedule's */
+    bool is_slide;      /* or the schedule's: they keep what the next one needs; is_auto, too */
     bool is_slp;        /* the unrolled body's are */
     double elem_bytes;  /* of the widest type in the statement */
     double steps;       /* of a reduction inside the block */

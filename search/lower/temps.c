@@ -165,7 +165,7 @@ bool lower_temp_is_contracted(const lowerer *w, const lower_uses *use, int idx, 
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
         const ctune_nnode *nn = &w->nest->node[node];
         if (nn->kind == CTUNE_NN_LOOP && nn->dim == dim && nn->step == 1 && nn->sum < 0) {
-            return !alone || nn->ann != CTUNE_ANN_VECTOR;
+            return !alone || (nn->ann != CTUNE_ANN_VECTOR && nn->ann != CTUNE_ANN_SLIDE);
         }
     }
     return false;

@@ -65,6 +65,7 @@ static ctune_status apply_annotation(ctune_ctx *ctx, ctune_nest *nest, const ctu
     int node;
     ctune_ann ann = prim->kind == CTUNE_PRIM_UNROLL      ? CTUNE_ANN_UNROLL
                     : prim->kind == CTUNE_PRIM_VECTORIZE ? CTUNE_ANN_VECTOR
+                    : prim->kind == CTUNE_PRIM_SLIDE     ? CTUNE_ANN_SLIDE
                                                          : CTUNE_ANN_PARALLEL;
     ctune_status status = find_loop(ctx, nest, prim, 0, &node);
     return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_annotate(nest, node, ann));
@@ -224,6 +225,7 @@ ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim
         return apply_collapse(ctx, nest, prim);
     case CTUNE_PRIM_UNROLL:
     case CTUNE_PRIM_VECTORIZE:
+    case CTUNE_PRIM_SLIDE:
     case CTUNE_PRIM_PARALLEL:
         return apply_annotation(ctx, nest, prim);
     case CTUNE_PRIM_CACHE_READ:

@@ -225,9 +225,9 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int
         if (c.min < 0) {
             return say(why, why_size, "a dependence runs backwards at loop %s", loop->name);
         }
-        if (loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR) {
+        if (ctune_ann_is_spread(loop->ann)) {
             return say(why, why_size, "a dependence is carried by the %s loop %s",
-                       loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
+                       loop->ann == CTUNE_ANN_PARALLEL ? "parallel" : "vector", loop->name);
         }
         if (c.min >= loop->step) {
             return true;
@@ -347,10 +347,10 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
     }
     for (int up = nest->node[stmt_node].parent; up > 0; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
-        bool is_spread = loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR;
+        bool is_spread = ctune_ann_is_spread(loop->ann);
         if (is_spread && !is_pinned_loop(nest, stmt, up) && !may_add_up(nest, stmt, up)) {
             return say(why, why_size, "iterations of the %s loop %s update the same element",
-                       loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
+                       loop->ann == CTUNE_ANN_PARALLEL ? "parallel" : "vector", loop->name);
         }
     }
     return true;
@@ -469,8 +469,7 @@ static void fill_level(const ctune_nest *nest, int node, const int *stmts, ctune
     const ctune_sum *sum = ctune_nest_sum(nest, node);
     memset(out, 0, sizeof *out);
     out->name = nest->node[node].name;
-    out->is_spread =
-        nest->node[node].ann == CTUNE_ANN_PARALLEL || nest->node[node].ann == CTUNE_ANN_VECTOR;
+    out->is_spread = ctune_ann_is_spread(nest->node[node].ann);
     out->n_terms = ctune_sum_is_wave(sum) ? sum->n : 1;
     for (int t = 0; t < out->n_terms; t++) {
         bool is_wave = ctune_sum_is_wave(sum);

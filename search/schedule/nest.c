@@ -211,7 +211,7 @@ double ctune_nest_extent(const ctune_nest *nest, int node) {
 /* ---- dump ---- */
 
 static const char *ann_name(ctune_ann ann) {
-    static const char *const names[] = {"", " unroll", " vector", " parallel"};
+    static const char *const names[] = {"", " unroll", " vector", " parallel", " slide"};
     return names[ann];
 }
 

@@ -31,8 +31,14 @@ typedef enum ctune_ann {
     CTUNE_ANN_SERIAL,
     CTUNE_ANN_UNROLL,
     CTUNE_ANN_VECTOR,
-    CTUNE_ANN_PARALLEL
+    CTUNE_ANN_PARALLEL,
+    CTUNE_ANN_SLIDE /* all of a loop's iterations in vectors, neighbours kept between them */
 } ctune_ann;
+
+/* Do iterations run at the same time, in lanes or threads? */
+static inline bool ctune_ann_is_spread(ctune_ann ann) {
+    return ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_PARALLEL || ann == CTUNE_ANN_SLIDE;
+}
 
 typedef enum ctune_nnode_kind { CTUNE_NN_SEQ, CTUNE_NN_LOOP, CTUNE_NN_STMT } ctune_nnode_kind;
 
@@ -102,9 +108,9 @@ int ctune_nest_find_stmt(const ctune_nest *nest, int stmt);    /* node */
 /* Estimated mean trip count of a loop: tile extents and dim extents, >= 1. */
 double ctune_nest_extent(const ctune_nest *nest, int node);
 /* Is the order of the loops legal under the form's direction vectors (tiling included)? Also checks
- * VECTOR (no dependence carried at that loop), UNROLL and PARALLEL annotations. why (may be NULL)
- * receives words. Loops over sums are judged by the vectors' distances, which say no where only
- * ctune_nest_check_exact knows. */
+ * VECTOR and SLIDE (no dependence carried at that loop), UNROLL and PARALLEL annotations. why (may
+ * be NULL) receives words. Loops over sums are judged by the vectors' distances, which say no where
+ * only ctune_nest_check_exact knows. */
 bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size);
 /* The same with the order of the loops decided on the dependences themselves, by isl (under its
  * operation budget; spent: not legal, with words). *legal false with words in ctx->error. */

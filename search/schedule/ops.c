@@ -185,6 +185,15 @@ static bool has_ann_inside(const ctune_nest *nest, int node, ctune_ann ann) {
     return false;
 }
 
+static bool has_loop(const ctune_nest *nest, int node) {
+    for (int kid = nest->node[node].first; kid >= 0; kid = nest->node[kid].next) {
+        if (nest->node[kid].kind == CTUNE_NN_LOOP || has_loop(nest, kid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann) {
     ctune_nnode *loop = &nest->node[node];
     if (loop->ann != CTUNE_ANN_SERIAL) {
@@ -204,10 +213,18 @@ const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann) {
             return "more than 1024 lanes";
         }
     }
-    if ((ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_PARALLEL) &&
+    if (ann == CTUNE_ANN_SLIDE && (loop->sum >= 0 || loop->step != 1 || has_loop(nest, node))) {
+        return "only an innermost loop can slide";
+    }
+    if (ann == CTUNE_ANN_PARALLEL &&
         (has_ann_around(nest, node, ann) || has_ann_inside(nest, node, ann))) {
-        return ann == CTUNE_ANN_VECTOR ? "another loop of the nest is vectorized"
-                                       : "another loop of the nest is parallel";
+        return "another loop of the nest is parallel";
+    }
+    for (int lanes = 0; lanes < 2 && (ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_SLIDE); lanes++) {
+        ctune_ann other = lanes == 0 ? CTUNE_ANN_VECTOR : CTUNE_ANN_SLIDE;
+        if (has_ann_around(nest, node, other) || has_ann_inside(nest, node, other)) {
+            return "another loop of the nest is vectorized";
+        }
     }
     loop->ann = ann;
     return NULL;

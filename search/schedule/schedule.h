@@ -24,6 +24,7 @@
  *     collapse i j                   # run as one parallel loop
  *     unroll i1
  *     vectorize j1                   # all lanes of j1's extent, a constant tile
+ *     slide j                        # all of innermost loop j in vectors, neighbours kept
  *     cache_read S0.0 at k0 pack     # read 0 of S0; "root" names the whole nest
  *     cache_write S0 at k0 register
  *     stream S0                      # its stores go past the caches
@@ -64,7 +65,8 @@
       "S at loop register: keep the target tile in registers")                                     \
     X(STREAM, "stream", 0, "n", "S: store past the caches what nobody reads soon")                 \
     X(SPECIALIZE, "specialize", 1, "n=#", "n=v: fix a parameter, guarded at run time")             \
-    X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")
+    X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")     \
+    X(SLIDE, "slide", 0, "n", "i: run a whole loop in vectors that keep what the next one needs")
 
 typedef enum ctune_prim_kind {
 #define X(id, name, structural, syntax, help) CTUNE_PRIM_##id,

@@ -173,6 +173,9 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     if (out->shape == SHAPE_PLAIN && out->v >= 0) {
         out->is_streamed = take(&dec, c->slots.stream, 2) == 1;
     }
+    if (out->shape == SHAPE_SOURCE || (out->shape == SHAPE_PLAIN && out->v < 0)) {
+        out->slides = take(&dec, c->slots.slide, 2) == 1;
+    }
     decode_parallel(&dec, c, out);
 }
 

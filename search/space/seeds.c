@@ -307,17 +307,28 @@ static int add_rows_seeds(const ctune_space *space, int form, ctune_point *out, 
     return n;
 }
 
-/* Time tiles around the source's loops, wavefronts where there are some, and around vector loops.
- */
+/* Whole loops in vectors, wherever they may be. */
+static void seed_slides(const ctune_space *space, int form, ctune_point *point) {
+    const form_space *fs = space->form[form];
+    for (int k = 0; k < fs->n_chains; k++) {
+        set(point, fs->chain[k]->slots.slide, fs->chain[k]->slide_ok != 0);
+    }
+}
+
+/* Time tiles around the source's loops, wavefronts where there are some or vectors that slide, and
+ * around vector loops. */
 static int add_band_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
     const form_space *fs = space->form[form];
     for (int k = 0; k < fs->n_bands; k++) {
         for (int i = 0; i < band_n_seeds(&fs->band[k]); i++) {
-            for (int r = 0; r < 2; r++) {
+            for (int r = 0; r < 3; r++) {
                 ctune_point point;
-                seed_form(space, form, r == 0 ? NULL : &recipes[0], false, &point);
-                if (r == 0) {
+                seed_form(space, form, r < 2 ? NULL : &recipes[0], false, &point);
+                if (r < 2) {
                     (void)seed_waves(space, form, 0, &point);
+                }
+                if (r == 0) {
+                    seed_slides(space, form, &point);
                 }
                 band_seed(space, form, &fs->band[k], i, &point);
                 ctune_space_normalise(space, &point);
@@ -337,6 +348,12 @@ int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
             ctune_point point;
             seed_form(space, f, row, has_parallel, &point);
             n = add_seed(&point, out, n, max);
+            if (row == NULL || r == 0) {
+                seed_form(space, f, NULL, has_parallel, &point);
+                seed_slides(space, f, &point);
+                ctune_space_normalise(space, &point);
+                n = add_seed(&point, out, n, max);
+            }
             if (has_parallel && (r < 3 || row == NULL)) {
                 seed_form(space, f, row, false, &point);
                 n = add_seed(&point, out, n, max);

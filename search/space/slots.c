@@ -78,6 +78,7 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
     c->slots.shape = slot_of(space, c->n_shapes, false, "%s.shape", s);
     c->slots.v = slot_of(space, c->n_v, false, "%s.vector", s);
     c->slots.lanes = slot_of(space, c->n_v > 1 ? c->n_lanes : 1, true, "%s.lanes", s);
+    c->slots.slide = slot_of(space, c->slide_ok != 0 ? 2 : 1, false, "%s.slide", s);
     if (is_minor) {
         return;
     }

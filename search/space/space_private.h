@@ -50,7 +50,7 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
     int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], reduce, cache[MAX_BAND],
-        pack[MAX_PACKS], stream, wave, rows;
+        pack[MAX_PACKS], stream, slide, wave, rows;
 } chain_slots;
 
 typedef struct pack_read {
@@ -123,7 +123,8 @@ typedef struct chain {
     int cache[MAX_BAND][MAX_CACHE_SIZES]; /* tile sizes, [0] = 0 = none */
     int n_packs;
     pack_read pack[MAX_PACKS];
-    bool may_stream; /* its stores may go past the caches, and are more than these hold */
+    bool may_stream;   /* its stores may go past the caches, and are more than these hold */
+    uint32_t slide_ok; /* bit d: its loop, when it is the innermost, may slide */
     wave_choice wave;
     int n_rows;                  /* m == 0: lanes across iterations of the last outer loop */
     int rows[MAX_LANES_CHOICES]; /* [0] = 0 = none */
@@ -235,8 +236,9 @@ typedef struct plan {
     int cache[MAX_BAND]; /* cache tile, 0 = none */
     pack_choice pack[MAX_PACKS];
     bool is_streamed;
-    int wave; /* tile of its outer loop, 0 = none */
-    int rows; /* lanes of the last outer loop, 0 = none */
+    bool slides; /* the innermost loop, where it may */
+    int wave;    /* tile of its outer loop, 0 = none */
+    int rows;    /* lanes of the last outer loop, 0 = none */
 } plan;
 
 /* A band's part of a point. All 0: the loops stay as they are. */

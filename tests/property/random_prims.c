@@ -85,7 +85,11 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
         break;
     case 5:
     case 6:
-        ctune_text_printf(out, "%s %s", below(rng, 2) ? "unroll" : "vectorize", name);
+        ctune_text_printf(out, "%s %s",
+                          below(rng, 3) == 0 ? "slide"
+                          : below(rng, 2)    ? "unroll"
+                                             : "vectorize",
+                          name);
         break;
     case 7:
         ctune_text_printf(out, "reorder %s %s", name, pick_near(rng, nest, name));
