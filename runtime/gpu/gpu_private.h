@@ -183,6 +183,8 @@ void ctune_gpu_module_reset(void);
 void *ctune_gpu_cache_read(const char *key, size_t key_bytes, size_t *bytes);
 /* Best effort. */
 void ctune_gpu_cache_write(const char *key, size_t key_bytes, const void *data, size_t bytes);
+/* Above the limit the files that were used longest ago go, down to half of it. */
+void ctune_gpu_cache_prune(int64_t limit_bytes);
 /* malloced "part\0part\0..."; NULL: no memory. */
 char *ctune_gpu_cache_key(const char *const *parts, unsigned n, size_t *bytes);
 uint64_t ctune_gpu_hash(const void *data, size_t bytes);
