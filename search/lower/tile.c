@@ -23,8 +23,8 @@
 static int unrolled_reduction(const lowerer *w, int stmt, int node) {
     const ctune_nnode *nn = &w->nest->node[node];
     const ctune_stmt *s = &w->tree->stmts[stmt];
-    if (nn->kind != CTUNE_NN_LOOP || nn->step == 1 || nn->sum >= 0 ||
-        nn->ann != CTUNE_ANN_SERIAL || nn->first < 0) {
+    if (nn->kind != CTUNE_NN_LOOP || nn->step == 1 || nn->sum >= 0 || nn->ann != CTUNE_ANN_SERIAL ||
+        nn->first < 0) {
         return -1;
     }
     const ctune_nnode *kid = &w->nest->node[nn->first];

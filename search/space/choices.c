@@ -203,8 +203,9 @@ static bool has_neighbours(const ctune_nest *nest, const chain *c, int dim) {
         for (int r = 0; r < stage->n_reads; r++) {
             for (int k = 0; k < r; k++) {
                 const ctune_access *a = &stage->reads[r]->access, *b = &stage->reads[k]->access;
-                if (a->tensor == b->tensor && contiguity(nest, nest->node[i].stmt, a, dim) > 0 &&
-                    contiguity(nest, nest->node[i].stmt, b, dim) > 0) {
+                if (a->tensor == b->tensor &&
+                    choice_contiguity(nest, nest->node[i].stmt, a, dim) > 0 &&
+                    choice_contiguity(nest, nest->node[i].stmt, b, dim) > 0) {
                     return true;
                 }
             }

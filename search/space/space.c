@@ -125,7 +125,7 @@ static ctune_status add_fused(ctune_ctx *ctx, ctune_space *space) {
     ctune_status status = fused_prefix(ctx, space, &prefix);
     bool is_fused = status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0';
     if (is_fused) {
-        status = add_form(ctx, space, ctune_text_get(&prefix));
+        status = add_form(ctx, space, ctune_text_get(&prefix), FORMS_ENTRIES);
     }
     if (is_fused && status == CTUNE_OK) {
         status = ctune_schedule_parse(ctx, ctune_text_get(&prefix), &schedule);
