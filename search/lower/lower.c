@@ -1,7 +1,8 @@
 /*
  * Lowering: nest -> loops. This file walks the nest; bounds come from range.c, conditions from
  * guards.c and fixed.c, values from import.c, register tiles from tile.c and partial.c, packed
- * copies from pack.c, temporaries from temps.c and windows.c, placed statements from placed.c.
+ * copies from pack.c, temporaries from temps.c and windows.c, placed statements from placed.c, skewed
+ * arrays from skew.c.
  */
 #include "search/lower/lower_private.h"
 
@@ -487,6 +488,9 @@ static ctune_status lower_program(lowerer *w) {
     if (status == CTUNE_OK) {
         lower_scalars(w, w->loops->root);
         status = lower_children(w, 0, w->loops->root);
+    }
+    if (status == CTUNE_OK) {
+        status = lower_skews(w);
     }
     join_setup(w);
     return status == CTUNE_OK ? ctune_loops_status(w->loops) : status;

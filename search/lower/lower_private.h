@@ -352,6 +352,13 @@ bool lower_window_is_known(const lowerer *w, int t, const lower_uses *use);
 /* That buffer; its declaration is appended to into unless it lies on the heap. */
 ctune_status lower_window(lowerer *w, int t, ctune_lnode *into);
 ctune_status lower_temps(lowerer *w);
+/* [*base, *end) around the values of a form over the stage's axes: of the box of its domain.
+ * extent: of the tensor's dimension, for forms that divide; may be NULL, then these give NULL. */
+ctune_status lower_form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
+                              const ctune_aff *extent, const ctune_aff **base,
+                              const ctune_aff **end);
+/* skew.c: the finished program on skewed copies of arrays. */
+ctune_status lower_skews(lowerer *w);
 /* Buffers of the temporaries whose scope lies in the PARALLEL loop `node`. */
 ctune_status lower_thread_temps(lowerer *w, int node);
 /* First value of the k-th index of a temporary's buffer, where the loops around its scope are open.

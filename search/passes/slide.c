@@ -47,18 +47,32 @@ static bool is_beside(ctune_loops *l, const ctune_place *a, const ctune_place *b
 }
 
 typedef struct write_search {
+    ctune_loops *l;
     const ctune_place *place;
+    int var; /* of the loop */
     bool is_found;
 } write_search;
+
+/* Do the two lie in different rows, in all iterations of the loop? */
+static bool is_apart(const write_search *s, const ctune_place *store) {
+    for (int d = 0; d + 1 < store->n_idx; d++) {
+        const ctune_aff *diff = ctune_aff_sub(s->l->arena, store->idx[d], s->place->idx[d]);
+        if (diff != NULL && diff->n_terms == 0 && diff->c0 != 0 &&
+            !ctune_loops_uses(s->l, store->idx[d], s->var)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void search_write(ctune_lnode *node, void *data) {
     write_search *s = data;
     s->is_found |= node->kind == CTUNE_L_STORE && node->place.is_buffer == s->place->is_buffer &&
-                   node->place.id == s->place->id;
+                   node->place.id == s->place->id && !is_apart(s, &node->place);
 }
 
-static bool is_written(ctune_lnode *loop, const ctune_place *place) {
-    write_search s = {.place = place};
+static bool is_written(ctune_loops *l, ctune_lnode *loop, const ctune_place *place) {
+    write_search s = {.l = l, .place = place, .var = loop->var};
     ctune_lnode_walk(loop, search_write, &s);
     return s.is_found;
 }
@@ -101,7 +115,8 @@ static void add_loads(finder *f, const ctune_value *v) {
         return;
     }
     if (v->op == CTUNE_V_LOAD && v->lanes == f->lanes &&
-        ctune_lane_is_contiguous(&f->lane, &v->place) && !is_written(f->loop, &v->place)) {
+        ctune_lane_is_contiguous(&f->lane, &v->place) &&
+        !is_written(f->lane.l, f->loop, &v->place)) {
         add_load(f, &v->place, v->type);
     }
     for (int i = 0; i < v->n_kids; i++) {
@@ -270,8 +285,32 @@ typedef struct slider {
     bool is_approx;
 } slider;
 
+/* Blocks of the body dissolve, its LETs go into what uses them: a wave fixes an index as a sum of
+ * others. */
+static void fold_lets(ctune_loops *l, ctune_lnode *loop) {
+    ctune_lnode *kid = ctune_lnode_take_kids(loop);
+    while (kid != NULL) {
+        ctune_lnode *next = kid->next;
+        if (kid->kind == CTUNE_L_SEQ && kid->first != NULL) { /* nothing but its kids */
+            kid->last->next = next;
+            next = kid->first;
+        } else if (kid->kind == CTUNE_L_LET) {
+            ctune_lnode *rest = ctune_lnode_new(l, CTUNE_L_SEQ);
+            if (rest != NULL) {
+                rest->first = next;
+                rest = ctune_lnode_copy(l, rest, kid->var, kid->lo);
+            }
+            next = rest == NULL ? NULL : ctune_lnode_take_kids(rest);
+        } else {
+            ctune_lnode_append(loop, kid);
+        }
+        kid = next;
+    }
+}
+
 static void slide_loop(slider *s, ctune_lnode *node) {
     ctune_slide_rows rows;
+    fold_lets(s->l, node);
     int64_t before = 0, behind = 0;
     int width = node->step == 1 && is_straight(node)
                     ? ctune_lane_count(s->l, s->vector_bytes, s->is_approx, node, CTUNE_MAX_LANES)

@@ -2,6 +2,7 @@
 // RUN: ctune show loops --region gap %s -- clang-19 -O3 -mavx2 -mfma | FileCheck-19 --check-prefix GAP %s
 // RUN: ctune show loops --region own %s -- clang-19 -O3 -mavx2 -mfma | FileCheck-19 --check-prefix OWN %s
 // RUN: ctune show loops --region picked %s -- clang-19 -O3 -mavx2 -mfma | FileCheck-19 --check-prefix PICKED %s
+// RUN: ctune show loops --region sweep %s -- clang-19 -O3 -mavx2 -mfma | FileCheck-19 --check-prefix SWEEP %s
 // RUN: ctune show code --region blur %s -- clang-19 -O3 -mavx2 -mfma | FileCheck-19 --check-prefix CODE %s
 // Loops in vectors of their own: one new vector a row, the others kept, lanes moved.
 void blur(int n, double A[n][n], double B[n][n]) {
@@ -51,3 +52,20 @@ void picked(int n, double a[n], double b[n], double c[n]) {
 }
 // PICKED-NOT: mutable
 // PICKED: for
+
+// A skewed array: an in-place sweep's wavefront is a row of the copy, and a loop over vectors.
+void sweep(int n, int m, double A[n][m]) {
+#pragma tune schedule("wave i + j -> w; slide i; skew A 1")
+    for (int i = 1; i < n; i++)
+        for (int j = 1; j < m; j++)
+            A[i][j] = 0.5 * (A[i - 1][j] + A[i][j - 1]);
+}
+// SWEEP: let width = 16*floor(({{.*}} + 7) / 16) + 8
+// SWEEP: decl A_skewed[{{.*}}][width] f64 program
+// SWEEP: if n - 2 >= 0, m - 2 >= 0 {
+// SWEEP: store A_skewed[{{.*}}][{{.*}}] = A[{{.*}}]
+// SWEEP: for w from
+// SWEEP: store A_skewed[w][{{[^:]*}}:4] = splat(0.5, 4) * (A_skewed[w - 1][{{[^:]*}} - 1:4] + A_skewed[w - 1][{{[^:]*}}:4])
+// SWEEP: slide(
+// SWEEP: for {{.*}} from 1 below m
+// SWEEP: store A[{{.*}}] = A_skewed[
