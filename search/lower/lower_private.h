@@ -313,6 +313,9 @@ ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lowe
  */
 /* The condition of a finished PARALLEL loop: enough work for threads, where that can be told. */
 void lower_threads_when(lowerer *w, ctune_lnode *loop);
+/* A finished loop over the panels of a copy of what stmt reads, in loop `at`: threads, too, where
+ * the loops inside have them. Each then has touched a part of the copy first. */
+void lower_threads_copy(lowerer *w, int at, int stmt, ctune_lnode *loop);
 
 /* ---- placed.c
  * --------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@
 /* What a fork and its join cost, twice: two threads gain half of the serial time. Measured with
  * both compilers' runtimes: 1 us while the threads spin, several when they have to be woken. */
 static const double least_ns = 8000;
+/* Of one element that is copied into a pack. */
+static const double copy_ns = 0.5;
 
 enum { MAX_FACTORS = 8 };
 
@@ -131,7 +133,7 @@ static double instance_ns(const lowerer *w) {
     return ctune_estimate(&serial, &plain) / fmax(n, 1);
 }
 
-void lower_threads_when(lowerer *w, ctune_lnode *loop) {
+static void add_condition(lowerer *w, ctune_lnode *loop, double ns) {
     ctune_loops *l = w->loops;
     inside in = {.l = l, .is_inside = CTUNE_NEW_ARRAY(w->arena, bool, l->n_vars + 1)};
     if (in.is_inside == NULL) {
@@ -141,7 +143,7 @@ void lower_threads_when(lowerer *w, ctune_lnode *loop) {
     alone.next = NULL;
     note_vars(&in, &alone);
     chain_work work = deepest(&in, &alone);
-    double least = least_ns / instance_ns(w) / work.scale;
+    double least = least_ns / ns / work.scale;
     bool is_narrow = strstr(w->options->target->flags, "-m32") != NULL; /* long has 32 bits */
     if (!work.is_known || work.n == 0 || !(least > 1) || least > 0x1p50 || is_narrow) {
         return;
@@ -161,4 +163,22 @@ void lower_threads_when(lowerer *w, ctune_lnode *loop) {
         loop->conds = conds;
         loop->n_conds = conds[0] != NULL;
     }
+}
+
+void lower_threads_copy(lowerer *w, int at, int stmt, ctune_lnode *loop) {
+    bool is_shared = w->openmp && w->parallel_node < 0 && loop->kind == CTUNE_L_FOR;
+    bool has_threads = false;
+    for (int up = ctune_nest_find_stmt(w->nest, stmt); up > 0 && up != at && is_shared;
+         up = w->nest->node[up].parent) {
+        has_threads = has_threads || lower_is_parallel(w, up);
+    }
+    if (has_threads) {
+        loop->ann = CTUNE_LANN_PARALLEL;
+        loop->collapse = 1;
+        add_condition(w, loop, copy_ns);
+    }
+}
+
+void lower_threads_when(lowerer *w, ctune_lnode *loop) {
+    add_condition(w, loop, instance_ns(w));
 }

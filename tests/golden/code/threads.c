@@ -25,4 +25,17 @@ void rows(int n, double A[n][n], double x[n]) {
             x[i] += A[i][j];
 }
 // CHECK: omp parallel for schedule(dynamic)")
+void packed(int m, int n, int k, float A[m][k], float B[k][n], float C[m][n]) {
+#pragma tune schedule("split i 6 -> i0 i1; split j 16 -> j0 j1; split k0 256 -> k1 k2; reorder k1 i0 j0 k2 i1 j1; cache_read S0.1 at k1 pack; cache_write S0 at j0 register; unroll i1; vectorize j1; parallel i0")
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++)
+            for (int k0 = 0; k0 < k; k0++)
+                C[i][j] += A[i][k0] * B[k0][j];
+}
+// A copy that all threads read is made by all of them.
+// CHECK: pack read 1 of S0
+// CHECK: omp parallel for if({{[0-9]+}} <= {{(ctune_max\(n, 0\)|n)}})")
+// CHECK-NEXT: for (long panel
+// CHECK: omp parallel for if(
+// CHECK-NEXT: for (long i0
 // SERIAL-NOT: omp parallel for
