@@ -104,6 +104,8 @@ typedef struct est_kernel {
     double lanes;       /* along it */
     double width;       /* lanes of one register */
     double n_vectors;   /* registers along it */
+    bool is_sum;        /* its lanes hold partial sums, joined behind the loop */
+    bool is_sum_pair;   /* behind the loop over its tiles: nothing stands between the two */
     bool is_register;   /* accumulators live in registers, loads and stores outside reductions */
     int register_level; /* level at which they are loaded, -1 = not */
     bool is_auto;       /* the kernel loop's vectors are the compiler's, not the schedule's */

@@ -34,11 +34,12 @@ static double n_copies(const est_kernel *b, uint32_t mask) {
 }
 
 /* Steps of a reduction inside the block: they run one after the other through the same
- * accumulator. */
+ * accumulator. Lanes of a sum have one each. */
 static double n_steps(const est_kernel *b) {
     double n = 1;
     for (int k = b->level; k < b->path->n; k++) {
-        n *= b->target->mask >> b->path->pos[k] & 1 ? 1 : b->path->extent[k];
+        bool is_lanes = b->is_sum && b->path->pos[k] == b->vector;
+        n *= is_lanes || b->target->mask >> b->path->pos[k] & 1 ? 1 : b->path->extent[k];
     }
     return n;
 }
@@ -106,6 +107,9 @@ static void find_vectors(est_kernel *b) {
             b->n_vectors = ceil(b->lanes / b->width);
         }
     }
+    b->is_sum = b->vector >= 0 && path->stage->update != CTUNE_UPDATE_SET &&
+                !(b->target->mask >> b->vector & 1);
+    b->is_sum_pair = b->is_sum && b->level == path->n - 1 && b->kernel == b->vector;
     if (b->vector >= 0) {
         return;
     }
@@ -438,11 +442,18 @@ static double chain_cycles(const est_kernel *b, bool is_in_register) {
     return steps * (latency + forward_cycles) + (is_aliased ? rows * alias_cycles : 0);
 }
 
+/* Partial sums become one: halves onto halves, each waiting for the one before. */
+static double join_cycles(const est_kernel *b) {
+    double lanes = est_min(b->lanes, b->width);
+    return (b->state->rates.fma_latency + 2) * (log2(est_max(b->n_vectors, 1)) + log2(lanes)) + 8;
+}
+
 /* Cycles of one kernel iteration, in *b with what they are made of. */
 static void kernel_fill(est_kernel *b) {
     const ctune_rates *m = &b->state->rates;
     const ctune_stage *stage = b->path->stage;
-    bool is_in_register = b->is_register || est_is_register(b->state, stage->target.tensor);
+    bool is_in_register =
+        b->is_register || b->is_sum_pair || est_is_register(b->state, stage->target.tensor);
     b->steps = n_steps(b);
     b->ops = count_ops(b);
     b->loads = sum_loads(b);
@@ -471,8 +482,9 @@ static void kernel_fill(est_kernel *b) {
                   : b->is_slp  ? 1.4
                                : 1) *
                  (1 + 0.06 * b->spills);
+    b->cycles += b->is_sum && !b->is_sum_pair ? join_cycles(b) : 0;
     if (b->is_register && b->steps > 1) { /* long bodies: fetch, and what compilers move about */
-        b->cycles *= 1 + 0.0001 * est_min(n_instructions, 1000);
+        b->cycles *= 1 + 0.0003 * est_min(n_instructions, 1000);
     }
 }
 
@@ -489,6 +501,9 @@ double est_compute_cycles(const est_state *state, const est_path *path, est_kern
         b->move_cycles = path->entries[b->register_level] * (moves + 2 * rates->fma_latency);
     }
     b->loop_cycles = loop_cycles(path, b->level) / (b->is_auto ? b->width / 2 : 1);
+    if (b->is_sum_pair) {
+        b->move_cycles += path->entries[b->level - 1] * join_cycles(b);
+    }
     b->tail = tail_factor(b);
     b->total_cycles = (b->kernel_cycles + b->move_cycles + b->loop_cycles) * b->tail *
                       path->imbalance / path->threads;

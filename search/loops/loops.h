@@ -244,8 +244,8 @@ typedef struct ctune_lnode {
                                       its first one and behind its last `step` in any case */
     int collapse;                  /* FOR: PARALLEL: >= 1 loops, perfectly nested and rectangular */
     bool is_dynamic;               /* FOR: PARALLEL: iterations differ in length */
-    int n_conds;                   /* IF */
-    const ctune_aff *const *conds; /* IF: each >= 0 */
+    int n_conds;                   /* IF, FOR: PARALLEL */
+    const ctune_aff *const *conds; /* IF: each >= 0; PARALLEL: else one thread runs the loop */
     const ctune_value *test;       /* IF: scalar, NULL = true */
     int buffer;                    /* DECL */
     ctune_place place;             /* STORE */

@@ -226,6 +226,7 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into)
         }
         w->n_thread_buffers = 0;
         w->parallel_node = -1;
+        lower_threads_when(w, loop);
     }
 }
 

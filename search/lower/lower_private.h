@@ -1,7 +1,7 @@
 /*
  * State shared by the files of the lowering: lower.c (walk), range.c (bounds of loops), guards.c
  * and fixed.c (conditions), import.c (stages as values), placed.c (placed statements), tile.c and
- * partial.c (register tiles), pack.c, temps.c.
+ * partial.c (register tiles), pack.c, temps.c, threads.c.
  */
 #ifndef CTUNE_SEARCH_LOWER_PRIVATE_H
 #define CTUNE_SEARCH_LOWER_PRIVATE_H
@@ -311,6 +311,15 @@ const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lowe
  * NULL when memory is out. */
 ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lower_limit *lo,
                          const lower_limit *hi, ctune_lnode *into);
+
+/* ---- threads.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* The condition of a finished PARALLEL loop: enough work for threads, where that can be told. */
+void lower_threads_when(lowerer *w, ctune_lnode *loop);
+/* A finished loop over the panels of a copy of what stmt reads, in loop `at`: threads, too, where
+ * the loops inside have them. Each then has touched a part of the copy first. */
+void lower_threads_copy(lowerer *w, int at, int stmt, ctune_lnode *loop);
 
 /* ---- placed.c
  * --------------------------------------------------------------------------------------------

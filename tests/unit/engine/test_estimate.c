@@ -149,6 +149,28 @@ static void test_chain_of_two(void **state) {
     assert_true(ns[0] > 1.3 * ns[1]);
 }
 
+/* Where the order of a sum is free its lanes hold partial sums: rows of a matrix are read as they
+ * lie. Something between the lanes and their tiles costs a join each time. */
+static void test_free_sums(void **state) {
+    static const char te[] =
+        "te 1\nregion r\noption reassoc\nparam n i32 sizes 2000\naxis i i32\naxis j i32\n"
+        "tensor A f32 [n][n]\ntensor x f32 [n]\ntensor y f32 [n]\n"
+        "stage S0: y[i] += A[i][j] * x[j]\n"
+        "order {\n for i: 0 <= i < n {\n  for j: 0 <= j < n {\n   S0\n  }\n }\n}\n";
+    (void)state;
+    fixture f;
+    fixture_init(&f, te);
+    double rows =
+        estimate(&f, "split i 96 -> i0 i1; reorder i0 j i1; cache_write S0 at i0 register;"
+                     "vectorize i1");
+    double sums = estimate(&f, "split j 64 -> j0 j1; vectorize j1");
+    double joined = estimate(&f, "split j 64 -> j0 j1; reorder j0 i j1; vectorize j1");
+    assert_true(rows > 1.5 * sums);
+    assert_true(joined > 1.2 * sums);
+    assert_true(estimate(&f, "") > 3 * joined);
+    fixture_clear(&f);
+}
+
 /* Steps of the reduction inside the tile save loop control, no more: no accumulators, no rest of a
  * tile. */
 static void test_steps(void **state) {
@@ -166,7 +188,7 @@ static void test_steps(void **state) {
                  "vectorize j1; cache_write S0 at i0 register",
                  steps[i]);
         ns[i] = estimate(&f, text);
-        assert_true(ns[i] < plain && ns[i] > 0.85 * plain);
+        assert_true(ns[i] < 1.05 * plain && ns[i] > 0.85 * plain);
     }
     assert_true(ns[0] != ns[1]);
     fixture_clear(&f);
@@ -290,10 +312,10 @@ int main(void) {
         cmocka_unit_test(test_placement),     cmocka_unit_test(test_parts),
         cmocka_unit_test(test_gemm),          cmocka_unit_test(test_rates),
         cmocka_unit_test(test_register_tile), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_time_tiles),    cmocka_unit_test(test_recurrence),
-        cmocka_unit_test(test_chain_of_two),  cmocka_unit_test(test_parallel),
-        cmocka_unit_test(test_pack),          cmocka_unit_test(test_all_samples),
-        cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_free_sums),     cmocka_unit_test(test_time_tiles),
+        cmocka_unit_test(test_recurrence),    cmocka_unit_test(test_chain_of_two),
+        cmocka_unit_test(test_parallel),      cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_all_samples),   cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
