@@ -132,8 +132,10 @@ static ctune_lnode *guard_of(lowerer *w, int node, const int *tile, int n) {
     return conds == NULL ? NULL : ctune_lnode_if(w->loops, conds, n_conds, NULL);
 }
 
-/* The body's statements wait for conditions of their own anew in each copy. */
+/* What both copies of the body start from: conditions that its statements wait for, copies that
+ * have been made. */
 typedef struct waiting {
+    lower_packed *packed[CTUNE_NEST_CACHES];
     bool cons[CTUNE_MAX_STMTS][LOWER_MAX_CONS];
     bool tiles[CTUNE_MAX_STMTS][CTUNE_NEST_NODES];
 } waiting;
@@ -152,6 +154,7 @@ ctune_status lower_isolated(lowerer *w, int node, ctune_lnode *into) {
         return lower_fail(w);
     }
     ctune_lnode *full = guard->n_conds > 0 ? guard : into;
+    memcpy(saved->packed, w->packed, sizeof w->packed);
     memcpy(saved->cons, w->pending, sizeof w->pending);
     memcpy(saved->tiles, w->pending_tile, sizeof w->pending_tile);
     if (guard->n_conds > 0) {
@@ -163,6 +166,7 @@ ctune_status lower_isolated(lowerer *w, int node, ctune_lnode *into) {
     ctune_status status = lower_children(w, node, full);
     w->n_isolated = 0;
     if (status == CTUNE_OK && guard->n_conds > 0) {
+        memcpy(w->packed, saved->packed, sizeof w->packed);
         memcpy(w->pending, saved->cons, sizeof w->pending);
         memcpy(w->pending_tile, saved->tiles, sizeof w->pending_tile);
         status = lower_children(w, node, rest);
