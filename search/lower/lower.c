@@ -408,7 +408,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     }
     w->node_lo[node] = full_lo;
     open_level(w, node, var, &lo, is_aligned);
-    status = lower_children(w, node, loop);
+    status = lower_isolated(w, node, loop);
     lower_pop(w);
     w->node_var[node] = -1;
     if (value == NULL) {

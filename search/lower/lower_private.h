@@ -100,10 +100,11 @@ typedef struct lowerer {
     lower_limit node_hi[CTUNE_NEST_NODES]; /* and its upper one */
     bool pending[CTUNE_MAX_STMTS][LOWER_MAX_CONS]; /* to be checked by an IF before the statement */
     bool pending_tile[CTUNE_MAX_STMTS][CTUNE_NEST_NODES]; /* the same for loops over sums */
-    int n_joined[CTUNE_MAX_STMTS];        /* placed statements: ways to be read; others: 0 */
-    lower_scope *joined[CTUNE_MAX_STMTS]; /* [n_joined] */
-    bool no_register;                     /* lower register tiles as plain loops (prologues) */
-    int parallel_node;                    /* nest node of the open outermost PARALLEL loop, -1 */
+    int n_joined[CTUNE_MAX_STMTS];             /* placed statements: ways to be read; others: 0 */
+    lower_scope *joined[CTUNE_MAX_STMTS];      /* [n_joined] */
+    int n_isolated, isolated[CTUNE_MAX_DEPTH]; /* loops over tiles that are whole (isolate.c) */
+    bool no_register;                          /* lower register tiles as plain loops (prologues) */
+    int parallel_node;    /* nest node of the open outermost PARALLEL loop, -1 */
     int n_thread_buffers; /* THREAD buffers of that loop, to be declared in its body */
     int thread_buffer[LOWER_MAX_THREAD_BUFFERS];
     lower_packed *packed[CTUNE_NEST_CACHES]; /* by cache of the nest; NULL: a register cache or
@@ -239,6 +240,16 @@ const ctune_value *lower_plain_value(lowerer *w, const lower_env *env,
 const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_value *old);
 /* One instance of the statement, with its guard and remaining conditions, appended to into. */
 void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lnode *into);
+
+/* ---- isolate.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* The body of loop `node`, whole tiles of its parts apart where it has some. */
+ctune_status lower_isolated(lowerer *w, int node, ctune_lnode *into);
+/* Is the dim all that a constraint is about, parameters aside? */
+bool lower_is_alone_in(const ctune_aff *con, int dim);
+/* Bounds of a dim lose what whole tiles imply. */
+void lower_drop_isolated(const lowerer *w, const ctune_stmt *s, int dim, ctune_bounds *bounds);
 
 /* ---- sums.c
  * --------------------------------------------------------------------------------------------

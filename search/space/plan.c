@@ -34,13 +34,23 @@ static void settle(decoder *dec, int slot, int value) {
     }
 }
 
-/* The greatest of a list of sizes, the least first, that a tile around allows, from choice i down;
- * -1: none. */
-static int fit(const part_tile *limit, const ctune_point *point, const int *sizes, int i) {
-    while (limit != NULL && i >= 0 && sizes[i] > part_size(limit, point)) {
-        i--;
+/* Choice i of a list of sizes, the least first, inside the tile around: one that does not fit is
+ * all of the tile where its size is a multiple of `unit`, else the greatest that fits; -1: none
+ * does. *i becomes the least choice that means the same. */
+static int fit(const part_tile *limit, const ctune_point *point, const int *sizes, int unit,
+               int *i) {
+    int size = limit == NULL ? 0 : part_size(limit, point);
+    if (limit == NULL || sizes[*i] <= size) {
+        return sizes[*i];
     }
-    return i;
+    while (*i >= 0 && sizes[*i] > size) {
+        --*i;
+    }
+    if (*i < 0 || sizes[*i] == size || size % unit != 0) {
+        return *i < 0 ? -1 : sizes[*i];
+    }
+    ++*i;
+    return size;
 }
 
 static void decode_unroll(decoder *dec, const chain *c, int which, plan *p) {
@@ -50,28 +60,30 @@ static void decode_unroll(decoder *dec, const chain *c, int which, plan *p) {
     int d = c->u[take(dec, slot, c->n_u)];
     /* outside a register tile an unrolled loop is only an unrolled loop: the compiler does that
      * itself */
+    int least = 0;
     bool is_free = d >= 0 && d != p->v && !(which == 1 && d == p->u[0]) &&
                    p->shape == SHAPE_REGISTER && !(c->reduce >> d & 1) && (c->unroll_ok >> d & 1) &&
-                   fit(c->limit[d], dec->point, sizes, 0) == 0;
+                   fit(c->limit[d], dec->point, sizes, 1, &least) > 0;
     if (!is_free) {
         settle(dec, slot, 0);
         return;
     }
     p->u[which] = d;
-    int i = fit(c->limit[d], dec->point, sizes, take(dec, c->slots.unroll[which], n_sizes));
+    int i = take(dec, c->slots.unroll[which], n_sizes);
+    p->reg[d] = fit(c->limit[d], dec->point, sizes, 1, &i);
     settle(dec, c->slots.unroll[which], i);
-    p->reg[d] = sizes[i];
 }
 
 static void decode_vector(decoder *dec, const chain *c, plan *p) {
     int i = take(dec, c->slots.v, c->n_v);
     int d = c->v[i];
     bool is_tile = p->shape != SHAPE_REGISTER || (d >= 0 && (c->unroll_ok & ~c->reduce) >> d & 1);
-    if (d >= 0 && is_tile && fit(c->limit[d], dec->point, c->lanes, 0) == 0) {
-        int k = fit(c->limit[d], dec->point, c->lanes, take(dec, c->slots.lanes, c->n_lanes));
-        settle(dec, c->slots.lanes, k);
+    int least = 0, unit = c->elem_bytes < 16 ? 16 / c->elem_bytes : 1;
+    if (d >= 0 && is_tile && fit(c->limit[d], dec->point, c->lanes, unit, &least) > 0) {
+        int k = take(dec, c->slots.lanes, c->n_lanes);
         p->v = d;
-        p->reg[d] = c->lanes[k];
+        p->reg[d] = fit(c->limit[d], dec->point, c->lanes, unit, &k);
+        settle(dec, c->slots.lanes, k);
     } else if (d >= 0) {
         settle(dec, c->slots.v, c->n_v - 1);
     }

@@ -24,13 +24,19 @@ void blur(int h, int w, float in[h + 2][w], float out[h][w]) {
                 out[v][x] = t[v][x] + t[v + 1][x] + t[v + 2][x];
     }
 }
+// Whole tiles have code of their own.
 // PRODUCT: for j0{{.*}} step 8 {
+// PRODUCT-NEXT: if n - j0 - 8 >= 0, n - i0 - 2 >= 0 {
 // PRODUCT-NEXT: decl sum_2[2][8] f32 block
-// PRODUCT: store sum_2[i1 - i0][j1 - j0] = bias[j1]
+// PRODUCT-NEXT: for i1 from i0 below i0 + 2 {
+// PRODUCT-NEXT: store sum_2[i1 - i0][0:8] = bias[j0:8]
 // PRODUCT: def acc_0 f32x8 mutable = sum_2[0][0:8]
 // PRODUCT: for k_2 from 0 below n {
 // PRODUCT: store sum_2[1][0:8] = acc_1
-// PRODUCT: store C[
+// PRODUCT: store C[i1{{.*}}][j0:8] = select(
+// PRODUCT: } else {
+// PRODUCT-NEXT: decl sum_3[2][8] f32 block
+// PRODUCT: store sum_3[i1{{.*}} - i0][j1{{.*}} - j0] = bias[j1
 // BLUR: decl t_2[3][t_size] f32 program
 // BLUR: for v_2 from 0 below h {
 // BLUR: store t_2[y_2 - t_base][x_3] =
