@@ -282,7 +282,7 @@ static bool wait_program(void) {
 
 static struct ctune_gpu *begin(const struct ctune_gpu_region *region,
                                const struct ctune_gpu_array *arrays, unsigned n) {
-    const gpu_driver *driver = ctune_gpu_driver_get();
+    const gpu_driver *driver = ctune_gpu_driver_for(region);
     if (driver == NULL || !check_arrays(arrays, n)) {
         return NULL;
     }

@@ -93,12 +93,14 @@ gpu_mode ctune_gpu_mode_get(void);
 /* The driver with an open device, its context entered until ctune_gpu_leave; NULL: none, or
  * switched off. */
 const gpu_driver *ctune_gpu_driver_get(void);
+/* The same for a region: if no device is open yet, one that has text of its kernels. */
+const gpu_driver *ctune_gpu_driver_for(const struct ctune_gpu_region *region);
 /* The same for giving things back, which is possible after a failure too. */
 const gpu_driver *ctune_gpu_releaser_get(void);
 const gpu_device *ctune_gpu_device_get(void);
 /* Open runs: after a failure the device is released when the last one ends. */
 void ctune_gpu_runs_add(int change);
-/* Was there a device that failed, or is this a forked child? Then what was kept may be lost. */
+/* CTUNE_GPU=off, a device that failed, or a forked child: no device from now on. */
 bool ctune_gpu_is_off(void);
 /* The device failed (reason in ctune_gpu_why): never again in this process. */
 void ctune_gpu_switch_off(const char *what);

@@ -185,6 +185,31 @@ static void test_devices(void **state) {
     work_set(x, 64, 1);
     assert_int_equal(n_on_device, 1);
     assert_string_equal(ctune_gpu_device_name(NULL, 0), "cuda: Fake 90");
+    /* a first region without text for CUDA: OpenCL; one without any decides nothing */
+    struct ctune_gpu_region other = {"other", NULL, NULL, 0};
+    struct ctune_gpu_array arrays[] = {work_array(x, 64, CTUNE_GPU_WRITE)};
+    work_begin("opencl", "auto");
+    unsetenv("CTUNE_GPU_API");
+    assert_int_equal(ctune_gpu_keep(x, sizeof x), 1);
+    assert_null(ctune_gpu_begin(&other, arrays, 1));
+    other.opencl = "add set scale";
+    struct ctune_gpu *run = ctune_gpu_begin(&other, arrays, 1);
+    assert_non_null(run);
+    assert_int_equal(ctune_gpu_end(run), 1);
+    assert_string_equal(ctune_gpu_device_name(NULL, 0), "opencl: Fake");
+    assert_int_equal(ctune_gpu_drop(x), 1);
+    /* no CUDA device, then a region for OpenCL */
+    work_begin("opencl", "auto");
+    unsetenv("CTUNE_GPU_API");
+    fake.n_devices = 0;
+    other = (struct ctune_gpu_region){"other", "add set scale", NULL, 0};
+    assert_null(ctune_gpu_begin(&other, arrays, 1));
+    fake.n_devices = 1;
+    work_set(x, 64, 1);
+    assert_int_equal(n_on_device, 1);
+    work_begin("vulkan", "auto");
+    work_set(x, 64, 1);
+    assert_int_equal(n_on_device, 0);
     expect_clean(0);
 }
 
