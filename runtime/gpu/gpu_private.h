@@ -108,6 +108,8 @@ void ctune_gpu_switch_off(const char *what);
 const char *ctune_gpu_why(void);
 __attribute__((format(printf, 1, 2))) bool ctune_gpu_fail(const char *format, ...); /* false */
 __attribute__((format(printf, 1, 2))) void ctune_gpu_log(const char *format, ...);
+/* Is there a log? What only it needs is not done without. */
+bool ctune_gpu_has_log(void);
 /* To be told to the program's handler when the lock is left; the first one counts. */
 __attribute__((format(printf, 1, 2))) void ctune_gpu_error(const char *format, ...);
 /* Forget everything and read the environment again: tests. */
@@ -126,6 +128,8 @@ void ctune_gpu_pool_clear(void);
 void *ctune_gpu_stage_get(size_t bytes);
 void ctune_gpu_stage_clear(void);
 
+/* Of the monotonic clock. */
+double ctune_gpu_now_ns(void);
 /* Forget the measured copy rates: gpu_pays.c. */
 void ctune_gpu_pays_reset(void);
 
@@ -177,6 +181,8 @@ gpu_module *ctune_gpu_module_get(const struct ctune_gpu_region *region);
 void *ctune_gpu_module_kernel(gpu_module *module, const char *name);
 /* It cannot run here (ctune_gpu_why): later calls are refused before anything is copied. */
 void ctune_gpu_module_refuse(gpu_module *module, const struct ctune_gpu_region *region);
+/* A run of it took so long on the device; to the log after 1, 2, 4, 8, ... runs. */
+void ctune_gpu_module_time(gpu_module *module, const char *name, double ns);
 void ctune_gpu_module_reset(void);
 
 /* ---- the cache on disk: gpu_cache.c -----------------------------------------------------------

@@ -66,6 +66,10 @@ void ctune_gpu_log(const char *format, ...) {
     }
 }
 
+bool ctune_gpu_has_log(void) {
+    return state.log != NULL;
+}
+
 bool ctune_gpu_fail(const char *format, ...) {
     char text[MESSAGE_SIZE]; /* an argument may be ctune_gpu_why() */
     va_list args;
