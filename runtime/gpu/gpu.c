@@ -475,6 +475,7 @@ static bool finish(struct ctune_gpu *run) {
         return false;
     }
     unstage_all(run, stage);
+    ctune_gpu_stage_trim();
     return true;
 }
 

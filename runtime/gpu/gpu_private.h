@@ -126,6 +126,8 @@ void ctune_gpu_pool_put(gpu_memory memory);
 void ctune_gpu_pool_clear(void);
 /* Host memory for results until all are there; valid until the next call. NULL: no memory. */
 void *ctune_gpu_stage_get(size_t bytes);
+/* Give it up if it is large. */
+void ctune_gpu_stage_trim(void);
 void ctune_gpu_stage_clear(void);
 
 /* Of the monotonic clock. */
