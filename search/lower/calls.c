@@ -41,8 +41,7 @@ void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *
     const ctune_aff *end = ctune_aff_add_const(w->arena, loop->lo, lanes);
     const ctune_aff *conds[1] = {ctune_aff_sub(w->arena, loop->hi, end)};
     bool is_whole = conds[0] != NULL && conds[0]->n_terms == 0 && conds[0]->c0 == 0;
-    if (conds[0] != NULL && !is_whole && !ctune_lnode_has_loop(loop) &&
-        !calls_functions(w, node)) {
+    if (conds[0] != NULL && !is_whole && !ctune_lnode_has_loop(loop) && !calls_functions(w, node)) {
         return;
     }
     ctune_lnode *rest = ctune_lnode_new(w->loops, CTUNE_L_SEQ);

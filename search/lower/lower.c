@@ -1,8 +1,8 @@
 /*
  * Lowering: nest -> loops. This file walks the nest; bounds come from range.c, conditions from
  * guards.c and fixed.c, values from import.c, register tiles from tile.c and partial.c, packed
- * copies from pack.c, temporaries from temps.c and windows.c, placed statements from placed.c, skewed
- * arrays from skew.c.
+ * copies from pack.c, temporaries from temps.c and windows.c, placed statements from placed.c,
+ * skewed arrays from skew.c.
  */
 #include "search/lower/lower_private.h"
 
