@@ -32,9 +32,20 @@ static bool calls_functions(const lowerer *w, int node) {
     return false;
 }
 
+/* A packed copy inside the loop is one place for all iterations. */
+static bool has_pack(const lowerer *w, int node) {
+    for (int c = 0; c < w->nest->n_caches; c++) {
+        const ctune_cache *cache = &w->nest->cache[c];
+        if (cache->kind == CTUNE_CACHE_PACK && lower_is_ancestor(w, node, cache->at)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into) {
     int outer = w->nest->node[node].outer;
-    if (outer < 0 || into->last != loop || loop->step != 1) {
+    if (outer < 0 || into->last != loop || loop->step != 1 || has_pack(w, node)) {
         return;
     }
     int64_t lanes = w->nest->node[outer].step;

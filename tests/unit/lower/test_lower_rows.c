@@ -169,10 +169,27 @@ static void test_carried(void **state) {
     }
 }
 
+/* A packed copy inside is one place for all lanes: the loop stays as it is. */
+static void test_pack(void **state) {
+    fixture f;
+    (void)state;
+    fixture_init(&f, "te 1\nregion r\nparam n i32 sizes 50\nparam m i32 sizes 20\naxis i i32\n"
+                     "axis j i32\naxis k i32\ntensor A f64 [n][m]\ntensor B f64 [m][m]\n"
+                     "tensor C f64 [n][m]\nstage S0: C[i][j] += A[i][k] * B[k][j]\n"
+                     "order {\n for i: 0 <= i < n {\n  for j: 0 <= j < m {\n"
+                     "   for k: 0 <= k < m {\n    S0\n   }\n  }\n }\n}\n");
+    assert_runs(&f, "split i 4 -> i0 i1; cache_read S0.0 at i1 pack; vectorize i1");
+    assert_runs(&f, "split i 4 -> i0 i1; cache_read S0.1 at j pack; vectorize i1");
+    assert_runs(&f, "split i 4 -> i0 i1; cache_read S0.1 at root pack; vectorize i1");
+    assert_runs(&f, "split i 4 -> i0 i1; cache_read S0.0 at i0 pack; vectorize i1");
+    fixture_clear(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_carried),
+        cmocka_unit_test(test_pack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
