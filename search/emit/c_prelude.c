@@ -37,6 +37,18 @@ static const char basics[] =
     "#define CTUNE_SPLAT16(type, x) __extension__((type){CTUNE_X16(x)})\n"
     "#define CTUNE_SPLAT32(type, x) __extension__((type){CTUNE_X32(x)})\n"
     "#define CTUNE_SPLAT64(type, x) __extension__((type){CTUNE_X64(x)})\n"
+    "#define CTUNE_FROM2(d) (d), (d) + 1\n"
+    "#define CTUNE_FROM4(d) CTUNE_FROM2(d), CTUNE_FROM2((d) + 2)\n"
+    "#define CTUNE_FROM8(d) CTUNE_FROM4(d), CTUNE_FROM4((d) + 4)\n"
+    "#define CTUNE_FROM16(d) CTUNE_FROM8(d), CTUNE_FROM8((d) + 8)\n"
+    "#define CTUNE_FROM32(d) CTUNE_FROM16(d), CTUNE_FROM16((d) + 16)\n"
+    "#define CTUNE_FROM64(d) CTUNE_FROM32(d), CTUNE_FROM32((d) + 32)\n"
+    "/* lanes of a and b side by side, by their numbers */\n"
+    "#if defined(__clang__) || __GNUC__ >= 12\n"
+    "#define CTUNE_SLIDE(mask, a, b, lanes) __builtin_shufflevector(a, b, lanes)\n"
+    "#else\n"
+    "#define CTUNE_SLIDE(mask, a, b, lanes) __builtin_shuffle(a, b, __extension__((mask){lanes}))\n"
+    "#endif\n"
     "#if defined(__clang__)\n"
     "#define CTUNE_SIMD CTUNE_PRAGMA(clang loop vectorize(assume_safety))\n"
     "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(clang loop unroll_count(n))\n"
@@ -44,7 +56,9 @@ static const char basics[] =
     "#else\n"
     "#define CTUNE_SIMD CTUNE_PRAGMA(GCC ivdep)\n"
     "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(GCC unroll n)\n"
-    "#endif\n";
+    "#endif\n"
+    "/* ends a step of an unrolled loop: loads of the next ones are not moved before it */\n"
+    "#define CTUNE_STEP __asm__ __volatile__(\"\" ::: \"memory\")\n";
 
 /* Lanes of two vectors, counted through both. */
 static const char shuffles[] =

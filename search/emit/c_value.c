@@ -380,6 +380,17 @@ static void print_extract(ctune_emitter *e, const ctune_value *v, const value_ro
     ctune_text_printf(e->out, "[%d]", v->lane);
 }
 
+static void print_slide(ctune_emitter *e, const ctune_value *v, const value_row *row) {
+    (void)row;
+    /* its operands in parentheses: a comma between braces must not stand in a macro's argument */
+    ctune_text_printf(e->out, "CTUNE_SLIDE(%s, (",
+                      emit_type(e, ctune_mask_type(v->type), v->lanes));
+    emit_value(e, v->kids[0], CTUNE_LEVEL_ANY);
+    text(e, "), (");
+    emit_value(e, v->kids[1], CTUNE_LEVEL_ANY);
+    ctune_text_printf(e->out, "), CTUNE_FROM%d(%d))", v->lanes, v->lane);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define L(level) CTUNE_LEVEL_##level
@@ -417,6 +428,7 @@ static const value_row rows[CTUNE_N_VALUE_OPS] = {
     [CTUNE_V_CALL] = {print_call, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_SPLAT] = {print_splat, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_GATHER] = {print_gather, NULL, L(OTHER), 0, 0},
+    [CTUNE_V_SLIDE] = {print_slide, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_DOT] = {print_dot, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_EXTRACT] = {print_extract, NULL, L(PRIMARY), 0, 0},
 };

@@ -98,6 +98,19 @@ static void lean(const est_path *path, int level, const double *own, double *cov
     }
 }
 
+/* Executions of the whole path: of a placed statement, one for each iteration of its place. */
+static void enter_place(est_path *path, int place, const ctune_target *target) {
+    path->entries[0] = 1;
+    path->top = place > 0 ? place : 0;
+    for (int up = place; up > 0; up = path->nest->node[up].parent) {
+        double extent = ctune_nest_extent(path->nest, up);
+        path->entries[0] *= extent;
+        if (path->nest->node[up].ann == CTUNE_ANN_PARALLEL) {
+            path->threads = est_min(target->n_threads, extent);
+        }
+    }
+}
+
 /* Lanes around other loops (recurrences along rows): all lanes run each statement together, as if
  * their loop stood innermost. */
 static void sink_lanes(est_path *path) {
@@ -140,10 +153,11 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctu
     double own[CTUNE_MAX_DEPTH];
     for (int p = 0; p < path->stmt->n_dims; p++) {
         range[p] = nest->form->tree->dims[path->stmt->dims[p]].extent;
+        range[p] = node->placed > 0 ? est_box(nest, i_node, p) : range[p];
         path->cover[0][p] = own[p] = est_max(range[p], 1);
     }
     find_axes(path);
-    path->entries[0] = 1;
+    enter_place(path, node->placed, target);
     for (int k = 0; k < path->n; k++) {
         const ctune_nnode *loop = &nest->node[path->node[k]];
         int pos = loop_position(nest, path->stmt, path->node[k], range);

@@ -10,6 +10,7 @@
  * }
  *
  * Around loops, what is left of a tile runs in narrower ones first.
+ * Loops that are whole as they stand (isolate.c) become vectors without that question.
  */
 #include "search/lower/lower_private.h"
 
@@ -97,13 +98,16 @@ static const ctune_aff *add_rungs(lowerer *w, int node, const ctune_lnode *loop,
 
 void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into) {
     int outer = w->nest->node[node].outer;
-    if (outer < 0 || into->last != loop || loop->step != 1 || has_pack(w, node) ||
-        !(ctune_lnode_has_loop(loop) || calls_functions(w, node))) {
+    if (outer < 0 || into->last != loop || loop->step != 1 || has_pack(w, node)) {
         return;
     }
     int64_t lanes = w->nest->node[outer].step;
     const ctune_aff *end = ctune_aff_add_const(w->arena, loop->lo, lanes);
     const ctune_aff *conds[1] = {ctune_aff_sub(w->arena, loop->hi, end)};
+    bool is_whole = conds[0] != NULL && conds[0]->n_terms == 0 && conds[0]->c0 == 0;
+    if (conds[0] != NULL && !is_whole && !ctune_lnode_has_loop(loop) && !calls_functions(w, node)) {
+        return;
+    }
     ctune_lnode *rest = ctune_lnode_new(w->loops, CTUNE_L_SEQ);
     int point = ctune_loops_index_var(w->loops, w->nest->node[node].name);
     ctune_lnode *full = ctune_lnode_for(w->loops, point, ctune_loops_const(w->loops, 0),
@@ -115,6 +119,11 @@ void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *
     const ctune_aff *at =
         ctune_aff_add(w->arena, loop->lo, ctune_loops_var_aff(w->loops, point, 1, 0));
     ctune_lnode_copy_body(w->loops, loop, at, full);
+    if (is_whole) {
+        full->next = loop->next;
+        *loop = *full;
+        return;
+    }
     ctune_lnode_append(guard, full);
     const ctune_aff *left = loop->lo;
     if (ctune_lnode_has_loop(loop)) {

@@ -102,10 +102,9 @@ static void note_stored_types(ctune_lnode *node, void *data) {
     }
 }
 
-/* Lanes of a VECTOR loop, 1 = none. */
-static int plan(ctune_loops *l, int vector_bytes, bool is_approx, ctune_lnode *node) {
+int ctune_lane_count(ctune_loops *l, int vector_bytes, bool is_approx, ctune_lnode *node,
+                     int64_t trips) {
     ctune_lane_ctx c = {.l = l, .var = node->var, .is_approx = is_approx};
-    int64_t trips = ctune_for_trips(l, node);
     if (node->step != 1 || trips < 2) {
         return 1;
     }
@@ -284,7 +283,8 @@ static void collect(vec_pass *p, ctune_lnode *node) {
         if (ctune_for_trips(p->l, node) < 0) {
             node->ann = CTUNE_LANN_SIMD;
         } else {
-            int lanes = plan(p->l, p->vector_bytes, p->is_approx, node);
+            int lanes = ctune_lane_count(p->l, p->vector_bytes, p->is_approx, node,
+                                         ctune_for_trips(p->l, node));
             p->loops[p->n_loops++] = (vec_loop){node, lanes};
             if (lanes > 1) {
                 return;

@@ -211,9 +211,11 @@ static void note_wave(const ctune_nest *nest, const ctune_depvec *vec, int node,
     }
 }
 
+/* *is_open: the loops may all stand still, the order of what is inside them decides. */
 static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int *path, int n,
-                      char *why, size_t why_size) {
+                      bool *is_open, char *why, size_t why_size) {
     bool is_still[CTUNE_NEST_NODES] = {false};
+    *is_open = false;
     for (int k = 0; k < n; k++) {
         const ctune_nnode *loop = &nest->node[path[k]];
         change c = is_still[path[k]] ? (change){0, 0} : change_of(nest, vec, path[k]);
@@ -223,9 +225,9 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int
         if (c.min < 0) {
             return say(why, why_size, "a dependence runs backwards at loop %s", loop->name);
         }
-        if (loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR) {
+        if (ctune_ann_is_spread(loop->ann)) {
             return say(why, why_size, "a dependence is carried by the %s loop %s",
-                       loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
+                       loop->ann == CTUNE_ANN_PARALLEL ? "parallel" : "vector", loop->name);
         }
         if (c.min >= loop->step) {
             return true;
@@ -234,6 +236,7 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int
             note_wave(nest, vec, path[k], is_still);
         }
     }
+    *is_open = vec->src != vec->dst;
     return true;
 }
 
@@ -344,10 +347,10 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
     }
     for (int up = nest->node[stmt_node].parent; up > 0; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
-        bool is_spread = loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR;
+        bool is_spread = ctune_ann_is_spread(loop->ann);
         if (is_spread && !is_pinned_loop(nest, stmt, up) && !may_add_up(nest, stmt, up)) {
             return say(why, why_size, "iterations of the %s loop %s update the same element",
-                       loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
+                       loop->ann == CTUNE_ANN_PARALLEL ? "parallel" : "vector", loop->name);
         }
     }
     return true;
@@ -408,6 +411,7 @@ static void find_stmts(const ctune_nest *nest, int16_t *node_of_stmt) {
 static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
     int16_t node_of_stmt[CTUNE_MAX_STMTS];
     int path[CTUNE_NEST_NODES];
+    bool is_fissioned = ctune_nest_is_fissioned(nest);
     find_stmts(nest, node_of_stmt);
     for (int v = 0; v < nest->form->vecs.n; v++) {
         const ctune_depvec *vec = &nest->form->vecs.vec[v];
@@ -416,8 +420,13 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
             continue;
         }
         int n = shared_loops(nest, vec, node_of_stmt, path);
-        if (!check_vec(nest, vec, path, n, why, why_size)) {
+        bool is_open;
+        if (!check_vec(nest, vec, path, n, &is_open, why, why_size)) {
             return false;
+        }
+        if (is_open && is_fissioned &&
+            !ctune_nest_is_before(nest, node_of_stmt[vec->src], node_of_stmt[vec->dst])) {
+            return say(why, why_size, "a dependence runs backwards between parts of a loop's body");
         }
     }
     return true;
@@ -460,8 +469,7 @@ static void fill_level(const ctune_nest *nest, int node, const int *stmts, ctune
     const ctune_sum *sum = ctune_nest_sum(nest, node);
     memset(out, 0, sizeof *out);
     out->name = nest->node[node].name;
-    out->is_spread =
-        nest->node[node].ann == CTUNE_ANN_PARALLEL || nest->node[node].ann == CTUNE_ANN_VECTOR;
+    out->is_spread = ctune_ann_is_spread(nest->node[node].ann);
     out->n_terms = ctune_sum_is_wave(sum) ? sum->n : 1;
     for (int t = 0; t < out->n_terms; t++) {
         bool is_wave = ctune_sum_is_wave(sum);
@@ -494,6 +502,10 @@ ctune_status ctune_nest_check_exact(ctune_ctx *ctx, ctune_deps *deps, const ctun
              check_reductions(nest, why, sizeof why) &&
              ctune_nest_check_placed(nest, why, sizeof why) &&
              ctune_nest_check_caches(nest, why, sizeof why);
+    if (*legal && ctune_nest_is_fissioned(nest)) { /* the trees of isl have each loop once */
+        *legal = false;
+        snprintf(why, sizeof why, "the distances do not tell whether the parts may be apart");
+    }
     if (!*legal) {
         ctune_fail(ctx, CTUNE_EREFUSED, "%s", why);
         return CTUNE_OK;

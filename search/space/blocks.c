@@ -14,11 +14,10 @@
  *   4. loops of what is left that carry nothing moved inside all others: rows in lanes.
  *
  * A variant is worth having when most of the work leaves its tiles.
- *
  * Where none is, strips: a step that updates all later columns (k in k < j) is turned round, so
  * that a block of columns, which fits a cache, gets all steps before its own at once.
  */
-#include "search/space/blocks.h"
+#include "search/space/space_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,6 +25,26 @@
 #include <string.h>
 
 enum { LANE_ROWS = 8, MAX_TRIES = 24, TRIAL_FACTOR = 16, MAX_SUM = 6 };
+
+typedef char loop_name[CTUNE_NAME_BYTES];
+
+/* A structure in the making. */
+typedef struct draft {
+    ctune_ctx *ctx;
+    ctune_program *program;
+    ctune_tree *tree; /* owned */
+    ctune_text *text; /* its primitives, with @ for the block size */
+    int n_blocks;
+    loop_name block[2];
+    ctune_depvecs vecs;  /* of the tree as distributed; in its arena */
+    bool is_careful;     /* each step is checked; else only what steps make together */
+    bool is_illegal;     /* what they make together is not legal */
+    int index[2];        /* of the target: what the block is over */
+    const char *size[2]; /* "@", or a number */
+    loop_name step;      /* the loop inside the outermost block */
+    bool is_cut_twice;   /* a reduction is split for both blocks */
+    ctune_status status; /* memory */
+} draft;
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
@@ -39,7 +58,7 @@ void blocks_fill(const char *text, int factor, ctune_text *out) {
     }
 }
 
-ctune_tree *draft_try(draft *d, const ctune_tree *tree, const char *line) {
+static ctune_tree *try_step(draft *d, const ctune_tree *tree, const char *line) {
     ctune_schedule s;
     ctune_tree *next = NULL;
     ctune_text text;
@@ -55,16 +74,16 @@ ctune_tree *draft_try(draft *d, const ctune_tree *tree, const char *line) {
     return status == CTUNE_OK ? next : NULL;
 }
 
+/* The primitive, when it is legal. */
 static bool step(draft *d, const char *format, ...) CTUNE_PRINTF(2, 3);
 
-/* The primitive, when it is legal. */
 static bool step(draft *d, const char *format, ...) {
     char line[256];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    ctune_tree *next = draft_try(d, d->tree, line);
+    ctune_tree *next = try_step(d, d->tree, line);
     if (next == NULL) {
         return false;
     }
@@ -101,7 +120,7 @@ static const ctune_tnode *find_loop(const ctune_tnode *node, const ctune_tree *t
     return NULL;
 }
 
-bool draft_is_reduce_dim(const ctune_region *region, const ctune_stmt *stmt, int dim) {
+static bool is_reduce_dim(const ctune_region *region, const ctune_stmt *stmt, int dim) {
     const ctune_access *target = &region->stages[stmt->stage].target;
     bool moves = ctune_stmt_is_block(region, stmt, dim);
     for (int i = 0; i < target->n_idx; i++) {
@@ -146,7 +165,7 @@ static bool is_permutable(const ctune_region *region, const ctune_tree *tree,
             bool is_zero = vec->sign[c] == CTUNE_SIGN_ZERO;
             bool is_block = ctune_stmt_is_block(region, stmt, stmt->dims[c]);
             is_alive = is_zero || !is_block;
-            moves = moves || (!is_zero && !draft_is_reduce_dim(region, stmt, stmt->dims[c]));
+            moves = moves || (!is_zero && !is_reduce_dim(region, stmt, stmt->dims[c]));
         }
         if (is_alive && moves) {
             return false;
@@ -155,8 +174,10 @@ static bool is_permutable(const ctune_region *region, const ctune_tree *tree,
     return true;
 }
 
-bool draft_is_isolated(const ctune_region *region, const ctune_tree *tree,
-                       const ctune_depvecs *vecs, int s) {
+/* Below the innermost block loop around it the statement is alone, with a reduction and loops that
+ * may change places. */
+static bool is_isolated(const ctune_region *region, const ctune_tree *tree,
+                        const ctune_depvecs *vecs, int s) {
     const ctune_stmt *stmt = &tree->stmts[s];
     const ctune_tnode *node = nest_of(tree, s);
     int n_space = 0, n_reduce = 0;
@@ -165,8 +186,8 @@ bool draft_is_isolated(const ctune_region *region, const ctune_tree *tree,
         if (!is_block && n_stmts_in(node) != 1) {
             return false;
         }
-        n_reduce += draft_is_reduce_dim(region, stmt, stmt->dims[d]);
-        n_space += !is_block && !draft_is_reduce_dim(region, stmt, stmt->dims[d]);
+        n_reduce += is_reduce_dim(region, stmt, stmt->dims[d]);
+        n_space += !is_block && !is_reduce_dim(region, stmt, stmt->dims[d]);
         const ctune_tnode *next = NULL;
         for (int k = 0; k < node->n_kids; k++) {
             next = ctune_tnode_has_stmt(node->kids[k], s) ? node->kids[k] : next;
@@ -176,23 +197,20 @@ bool draft_is_isolated(const ctune_region *region, const ctune_tree *tree,
     return n_reduce > 0 && n_space > 0 && is_permutable(region, tree, vecs, s);
 }
 
-bool draft_vecs(draft *d, ctune_tree *tree, ctune_depvecs *vecs) {
+static bool find_vecs(draft *d, ctune_tree *tree, ctune_depvecs *vecs) {
     bool legal = false;
-    ctune_status status = ctune_deps_check(d->ctx, d->program->deps, tree, &legal, vecs);
+    ctune_status status = ctune_deps_check_signs(d->ctx, d->program->deps, tree, &legal, vecs);
     d->status = status == CTUNE_ENOMEM ? status : d->status;
+    d->is_illegal = d->is_illegal || !legal;
     return status == CTUNE_OK && legal;
 }
 
-static double isolated_part(draft *d) {
+static double isolated_part(const draft *d) {
     double all = 0, isolated = 0;
-    ctune_depvecs vecs;
-    if (!draft_vecs(d, d->tree, &vecs)) {
-        return 0;
-    }
     for (int s = 0; s < d->tree->n_stmts; s++) {
         double work = work_of(d->tree, s);
         all += work;
-        isolated += draft_is_isolated(d->program->region, d->tree, &vecs, s) ? work : 0;
+        isolated += is_isolated(d->program->region, d->tree, &d->vecs, s) ? work : 0;
     }
     return all > 0 ? isolated / all : 0;
 }
@@ -288,6 +306,175 @@ static bool add_block(draft *d, const char *main, int i, const char *size) {
     d->index[d->n_blocks] = i;
     d->size[d->n_blocks++] = size;
     return true;
+}
+
+/* ---- 2: reductions split at the start of a block --------------------------------------------- */
+
+static void print_terms(const ctune_region *region, const ctune_aff *aff, int sign,
+                        ctune_text *out) {
+    for (int t = 0; t < aff->n_terms; t++) {
+        if (aff->terms[t].kind == CTUNE_TERM_PARAM) {
+            int64_t coef = sign * aff->terms[t].coef;
+            ctune_text_printf(out, " %c %lld*%s", coef < 0 ? '-' : '+',
+                              (long long)(coef < 0 ? -coef : coef),
+                              region->params[aff->terms[t].id].name);
+        }
+    }
+}
+
+/* Of a form: the coefficient of the only dim in it, which must be `dim` when that is >= 0; 0 when
+ * it is another form. */
+static int64_t only_coef(const ctune_aff *aff, int dim) {
+    int64_t coef = 0;
+    int n = 0;
+    for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        if (term->kind == CTUNE_TERM_DIV) {
+            return 0;
+        }
+        if (term->kind == CTUNE_TERM_AXIS) {
+            n++;
+            coef = dim < 0 || term->id == dim ? term->coef : 0;
+        }
+    }
+    return n == 1 ? coef : 0;
+}
+
+/* The condition under which iterations of the reduction come before the block, or, when the loop
+ * runs the other way in the target's terms, those which do not; false: no read says. */
+static bool print_cut(const draft *d, int s, int dim, int b, ctune_text *out) {
+    const ctune_region *region = d->program->region;
+    const ctune_stmt *stmt = &d->tree->stmts[s];
+    const ctune_stage *stage = &region->stages[stmt->stage];
+    int i = d->index[b];
+    if (i >= stage->target.n_idx) {
+        return false;
+    }
+    ctune_arena *arena = d->tree->arena;
+    const ctune_aff *to = ctune_stmt_over_dims(arena, region, stmt, stage->target.idx[i]);
+    int64_t turn = only_coef(to, -1);
+    for (int r = 0; r < stage->n_reads && (turn == 1 || turn == -1); r++) {
+        const ctune_access *read = &stage->reads[r]->access;
+        if (read->tensor != stage->target.tensor) {
+            continue;
+        }
+        const ctune_aff *from = ctune_stmt_over_dims(arena, region, stmt, read->idx[i]);
+        const ctune_aff *rest = ctune_aff_scale(arena, ctune_aff_sub(arena, from, to), turn);
+        int64_t sign = turn * only_coef(from, dim);
+        if (rest == NULL || (sign != 1 && sign != -1)) {
+            continue;
+        }
+        ctune_text_printf(out, "%s %c %s*%s", d->tree->dims[dim].name, sign > 0 ? '-' : '+',
+                          d->size[b], d->block[b]);
+        print_terms(region, rest, (int)sign, out);
+        ctune_text_printf(out, " < %lld", (long long)(sign > 0 ? -rest->c0 : rest->c0 + 1));
+        return true;
+    }
+    return false;
+}
+
+/* The tree with the innermost reduction of statement s split for block b; NULL: not legal. */
+static ctune_tree *cut(draft *d, int s, int b, ctune_text *line) {
+    const ctune_stmt *stmt = &d->tree->stmts[s];
+    int dim = stmt->dims[stmt->n_dims - 1];
+    const char *name = d->tree->dims[dim].name;
+    ctune_text_printf(line, "split_domain %s at ", name);
+    if (!print_cut(d, s, dim, b, line)) {
+        ctune_text_printf(line, "%s - %s*%s < 0", name, d->size[b], d->block[b]);
+    }
+    return line->failed ? NULL : try_step(d, d->tree, ctune_text_get(line));
+}
+
+/* Does a piece of the stage leave its tile? */
+static bool has_isolated(draft *d, const ctune_tree *tree, int stage) {
+    ctune_tree *parts = try_step(d, tree, "distribute");
+    ctune_depvecs vecs;
+    bool is_good = false;
+    if (parts != NULL && find_vecs(d, parts, &vecs)) {
+        for (int s = 0; s < parts->n_stmts; s++) {
+            is_good = is_good || (parts->stmts[s].stage == stage &&
+                                  is_isolated(d->program->region, parts, &vecs, s));
+        }
+    }
+    if (parts != NULL) {
+        ctune_tree_destroy(parts);
+    }
+    return is_good;
+}
+
+static void keep(draft *d, ctune_tree *tree, const char *line) {
+    ctune_tree_destroy(d->tree);
+    d->tree = tree;
+    ctune_text_printf(d->text, "%s\n", line);
+}
+
+/* Split the reduction of the statement at the start of its block; keep that when a part leaves the
+ * tile. */
+static bool cut_once(draft *d, int s, int b) {
+    ctune_text line;
+    ctune_text_init(&line);
+    ctune_tree *split = cut(d, s, b, &line);
+    bool is_good = split != NULL && has_isolated(d, split, d->tree->stmts[s].stage);
+    if (is_good) {
+        keep(d, split, ctune_text_get(&line));
+    } else if (split != NULL) {
+        ctune_tree_destroy(split);
+    }
+    ctune_text_clear(&line);
+    return is_good;
+}
+
+/* Split it for block b, then one of the parts for the other block. */
+static bool cut_twice(draft *d, int s, int b) {
+    ctune_text line;
+    ctune_tree *whole = d->tree, *split;
+    int stage = whole->stmts[s].stage;
+    bool is_good = false;
+    ctune_text_init(&line);
+    split = cut(d, s, b, &line);
+    for (int k = split == NULL ? 0 : split->n_stmts - 1; k >= 0 && split != NULL && !is_good; k--) {
+        if (split->stmts[k].stage != stage) {
+            continue;
+        }
+        ctune_text second;
+        ctune_text_init(&second);
+        d->tree = split;
+        ctune_tree *both = cut(d, k, 1 - b, &second);
+        is_good = both != NULL && has_isolated(d, both, stage);
+        d->tree = whole;
+        if (is_good) {
+            keep(d, both, ctune_text_get(&line));
+            ctune_text_printf(d->text, "%s\n", ctune_text_get(&second));
+        } else if (both != NULL) {
+            ctune_tree_destroy(both);
+        }
+        ctune_text_clear(&second);
+    }
+    if (split != NULL) {
+        ctune_tree_destroy(split);
+    }
+    ctune_text_clear(&line);
+    return is_good;
+}
+
+static void split_reductions(draft *d, bool may_cut_twice) {
+    const ctune_region *region = d->program->region;
+    int n = d->tree->n_stmts;
+    for (int s = 0; s < n; s++) {
+        const ctune_stmt *of = &d->tree->stmts[s];
+        int inner = of->n_dims > 0 ? of->dims[of->n_dims - 1] : -1;
+        if (inner < 0 || !is_reduce_dim(region, of, inner) || of->n_dims <= d->n_blocks + 1) {
+            continue;
+        }
+        bool is_done = false;
+        for (int b = 0; b < d->n_blocks && !is_done; b++) {
+            is_done = cut_once(d, s, b);
+        }
+        for (int b = 0; may_cut_twice && b < 2 && !is_done; b++) {
+            is_done = cut_twice(d, s, b);
+            d->is_cut_twice = d->is_cut_twice || is_done;
+        }
+    }
 }
 
 /* ---- 3: the diagonal ------------------------------------------------------------------------- */
@@ -390,12 +577,8 @@ static void find_rows(const draft *d, const ctune_depvecs *vecs, const ctune_tno
 
 static void sink_rows(draft *d) {
     loop_name names[MAX_TRIES];
-    ctune_depvecs vecs;
     int n = 0;
-    if (!draft_vecs(d, d->tree, &vecs)) {
-        return;
-    }
-    find_rows(d, &vecs, d->tree->root, names, &n);
+    find_rows(d, &d->vecs, d->tree->root, names, &n);
     for (int k = 0; k < n; k++) {
         const ctune_tnode *loop = find_loop(d->tree->root, d->tree, names[k]);
         if (loop != NULL && d->tree->dims[loop->dim].extent > LANE_ROWS) {
@@ -424,6 +607,18 @@ static ctune_status begin(draft *d, ctune_ctx *ctx, ctune_program *program, ctun
     return ctune_tree_from_source(ctx, program->region, &d->tree);
 }
 
+static void end(draft *d) {
+    if (d->tree != NULL) {
+        ctune_tree_destroy(d->tree);
+    }
+    d->tree = NULL;
+}
+
+/* Distributes the draft, and finds the vectors of what that gives. */
+static bool distribute(draft *d) {
+    return step(d, "distribute") && find_vecs(d, d->tree, &d->vecs);
+}
+
 /* The part of the work that leaves its tiles; the draft is filled as far as it goes. */
 static double build(draft *d, const variant *v) {
     const ctune_region *region = d->program->region;
@@ -434,22 +629,31 @@ static double build(draft *d, const variant *v) {
             return 0;
         }
     }
-    cuts_split(d, v->kind == MIDDLE);
+    split_reductions(d, v->kind == MIDDLE);
     if (v->kind == MIDDLE && !d->is_cut_twice) {
         return 0;
     }
     if (v->n == 2 && v->kind == LEAVE) {
         split_blocks(d);
     }
-    if (!step(d, "distribute")) {
+    if (!distribute(d)) {
+        d->is_illegal = true;
         return 0;
     }
     double part = isolated_part(d);
     if (v->n == 1) {
         split_tiles(d);
-        (void)step(d, "distribute");
+        if (!distribute(d)) {
+            d->is_illegal = true;
+            return part;
+        }
     }
+    size_t n_before = d->text->len;
     sink_rows(d);
+    if (!d->is_careful && d->text->len > n_before) {
+        ctune_depvecs unused;
+        (void)find_vecs(d, d->tree, &unused);
+    }
     return part;
 }
 
@@ -476,8 +680,36 @@ static double build_strips(draft *d, int i) {
     for (int s = 0; s < d->tree->n_stmts; s++) {
         all += work_of(d->tree, s);
     }
-    (void)step(d, "distribute");
+    if (!distribute(d)) {
+        d->is_illegal = true;
+        return 0;
+    }
     return before / (all > 0 ? all : 1);
+}
+
+static double build_variant(draft *d, const variant *v) {
+    return v->kind == STRIPS ? build_strips(d, v->index[0]) : build(d, v);
+}
+
+/* The same, into an empty text. Steps are checked together; where that fails, one by one. */
+static ctune_status try_build(ctune_ctx *ctx, ctune_program *program, const variant *v,
+                              ctune_text *text, double *part) {
+    draft d;
+    ctune_status status = begin(&d, ctx, program, text);
+    bool was_deferred = ctune_deps_defer(program->deps, true);
+    *part = status == CTUNE_OK ? build_variant(&d, v) : 0;
+    ctune_deps_defer(program->deps, was_deferred);
+    if (status == CTUNE_OK && d.status == CTUNE_OK && d.is_illegal) {
+        end(&d);
+        ctune_text_clear(text);
+        ctune_text_init(text);
+        status = begin(&d, ctx, program, text);
+        d.is_careful = true;
+        *part = status == CTUNE_OK ? build_variant(&d, v) : 0;
+    }
+    status = status == CTUNE_OK ? d.status : status;
+    end(&d);
+    return status;
 }
 
 /* May the chain be a register tile of two dims, or are its loops all there are? */
@@ -507,41 +739,34 @@ static bool is_free(const ctune_space *space) {
     return false;
 }
 
-ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text *out) {
+/* May the statement's reduction run in any order? */
+static bool has_free_order(const ctune_region *region, const ctune_stage *stage) {
+    return ctune_update_get(stage->update)->is_assoc &&
+           (!ctune_type_is_float(stage->calc) || ctune_stage_may_reassoc(region, stage));
+}
+
+/* Variants of one kind; *best is the part of the work of the one in out. */
+static ctune_status try_kind(ctune_ctx *ctx, ctune_program *program, variant_kind kind, int n_idx,
+                             double *best, ctune_text *out) {
     static const variant variants[] = {
         {1, {1, 0}, {"@", NULL}, LEAVE},  {1, {0, 0}, {"@", NULL}, LEAVE},
         {2, {1, 0}, {"@", "@"}, LEAVE},   {2, {0, 1}, {"@", "@"}, LEAVE},
         {2, {1, 0}, {"@", "8"}, MIDDLE},  {2, {0, 1}, {"8", "@"}, MIDDLE},
         {1, {1, 0}, {"@", NULL}, STRIPS}, {1, {0, 0}, {"@", NULL}, STRIPS},
     };
-    ctune_program *program = space->program;
-    const ctune_tree *source = program->form[0]->tree;
-    int main = heaviest(source);
-    if (main < 0 || is_free(space)) {
-        return CTUNE_OK;
-    }
-    const ctune_stage *stage = &program->region->stages[source->stmts[main].stage];
-    double best = 0.5;
     ctune_status status = CTUNE_OK;
     for (size_t k = 0; k < sizeof variants / sizeof *variants && status == CTUNE_OK; k++) {
         const variant *v = &variants[k];
-        if (best > (v->kind == STRIPS ? 0.5 : 0.8) || v->index[0] >= stage->target.n_idx ||
-            v->index[v->n - 1] >= stage->target.n_idx) {
+        if (v->kind != kind || *best > (kind == STRIPS ? 0.5 : 0.8) || v->index[0] >= n_idx ||
+            v->index[v->n - 1] >= n_idx) {
             continue;
         }
         ctune_text text;
-        draft d;
+        double part;
         ctune_text_init(&text);
-        status = begin(&d, ctx, program, &text);
-        double part = status != CTUNE_OK  ? 0
-                      : v->kind == STRIPS ? build_strips(&d, v->index[0])
-                                          : build(&d, v);
-        status = status == CTUNE_OK ? d.status : status;
-        if (d.tree != NULL) {
-            ctune_tree_destroy(d.tree);
-        }
-        if (status == CTUNE_OK && part > best) {
-            best = part;
+        status = try_build(ctx, program, v, &text, &part);
+        if (status == CTUNE_OK && part > *best) {
+            *best = part;
             ctune_text_clear(out);
             *out = text;
         } else {
@@ -549,4 +774,22 @@ ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text
         }
     }
     return status;
+}
+
+ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text *out) {
+    ctune_program *program = space->program;
+    const ctune_tree *source = program->form[0]->tree;
+    int main = heaviest(source);
+    if (main < 0 || is_free(space)) {
+        return CTUNE_OK;
+    }
+    const ctune_stage *stage = &program->region->stages[source->stmts[main].stage];
+    bool is_reorderable = has_free_order(program->region, stage);
+    double best = 0.5;
+    ctune_status status = CTUNE_OK;
+    for (int kind = is_reorderable ? MIDDLE : LEAVE; kind >= 0 && status == CTUNE_OK; kind--) {
+        status = try_kind(ctx, program, (variant_kind)kind, stage->target.n_idx, &best, out);
+    }
+    return status == CTUNE_OK ? try_kind(ctx, program, STRIPS, stage->target.n_idx, &best, out)
+                              : status;
 }
