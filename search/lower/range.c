@@ -403,12 +403,24 @@ ctune_status lower_bounds(lowerer *w, int stmt, int dim, lower_limit *lo, lower_
 
 /* ---- as indices ------------------------------------------------------------------------------ */
 
-/* Values of the region's axes that are open loops as they stand, for the loads in bounds: each axis
- * is a dim of one open loop at most. */
+/* Statements below the innermost open loop of the nest. */
+static int stmts_here(const lowerer *w, int *out) {
+    int node = 0;
+    for (int i = 0; i < w->n_open; i++) {
+        node = w->open[i].node > 0 ? w->open[i].node : node;
+    }
+    return lower_stmts_under(w, node, out);
+}
+
+/* Values of the region's axes that are open loops as they stand, for the loads in bounds.
+ * Statements of one loop of the source may stand in different loops here: those at hand say which
+ * it is. */
 static const ctune_aff *const *open_axes(lowerer *w) {
     const ctune_aff **axis = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, w->region->n_axes + 1);
-    for (int s = 0; axis != NULL && s < w->tree->n_stmts; s++) {
-        const ctune_stmt *stmt = &w->tree->stmts[s];
+    int stmts[CTUNE_MAX_STMTS];
+    int n = stmts_here(w, stmts);
+    for (int s = 0; axis != NULL && s < n; s++) {
+        const ctune_stmt *stmt = &w->tree->stmts[stmts[s]];
         const ctune_stage *stage = &w->region->stages[stmt->stage];
         for (int d = 0; d < stage->n_axes; d++) {
             int dim = ctune_stmt_dim(stmt, d);
