@@ -162,6 +162,31 @@ static void test_packs_in_sums(void **state) {
     fixture_clear(&f);
 }
 
+/* An element whose sum has no terms may not even be there. */
+static void test_empty_sums(void **state) {
+    fixture f;
+    (void)state;
+    fixture_init(&f,
+                 "te 1\nregion r\nparam n i32 sizes 19\nparam m i32 sizes 17\naxis i i32\n"
+                 "axis j i32\ntensor R f64 [n + 1] update\ntensor A f64 [4*n + m][m + 4] read\n"
+                 "stage S0: R[j] += A[4*i][j]\norder {\n"
+                 " for i: i >= 0, -i + n - 1 >= 0 {\n  for j: 0 <= j < 2 {\n   S0\n  }\n }\n}\n");
+    assert_runs(&f, "reorder j i; cache_write S0 at j register");
+    assert_runs(&f, "split j 2 -> j0 j1; reorder j0 j1 i; cache_write S0 at j1 register");
+    assert_runs(&f,
+                "split j 2 -> j0 j1; reorder j0 i j1; unroll j1; cache_write S0 at j0 register");
+    assert_runs(&f, "reorder j i; parallel j; cache_write S0 at j register");
+    fixture_clear(&f);
+    fixture_init(&f,
+                 "te 1\nregion r\nparam n i32 sizes 19\nparam m i32 sizes 17\naxis i i32\n"
+                 "axis j i32\ntensor R f64 [n] update\ntensor A f64 [n + m][m + 4] read\n"
+                 "stage S0: R[j] += A[i][j]\norder {\n"
+                 " for i: i >= 0, -i + n - 2 >= 0 {\n  for j: j >= 0, -j + i >= 0, -j + 3 >= 0 {\n"
+                 "   S0\n  }\n }\n}\n");
+    assert_runs(&f, "reorder j i; cache_write S0 at j register");
+    fixture_clear(&f);
+}
+
 /* One axis as different loops around different statements: a bound reads the loop of its own. */
 static void test_bounds_of_pinned(void **state) {
     fixture f;
@@ -191,6 +216,7 @@ static void test_bounds_of_pinned(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packs_in_sums),
+        cmocka_unit_test(test_empty_sums),
         cmocka_unit_test(test_bounds_of_pinned),
         cmocka_unit_test(test_register),
         cmocka_unit_test(test_packs),
