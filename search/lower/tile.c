@@ -342,8 +342,8 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
         int dim = tile.n_tile > 0 ? s->dims[b.tile[0].pos] : b.inner_dim[0];
         into = lower_param_guard(w, stmt, dim, into);
     }
-    /* one element is loaded and stored only where the reduction runs at all: bounds of a tile's dims
-     * say so, those of the loops around do not */
+    /* one element is loaded and stored only where the reduction runs at all: bounds of a tile's
+     * dims say so, those of the loops around do not */
     if (tile.n_inner > 0 && (tile.n_tile == 0 || lower_shares_loops(w, node))) {
         into = lower_exists_guard(w, stmt, b.inner_dim[tile.n_inner - 1], into);
     }
