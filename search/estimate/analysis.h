@@ -31,7 +31,8 @@ typedef struct est_path {
     int i_stmt;
     int top;                                         /* node at which it is placed, else 0 */
     int n;                                           /* loops */
-    int16_t node[EST_MAX_PATH];                      /* outermost first */
+    int16_t node[EST_MAX_PATH];                      /* outermost first; lanes around others last */
+    bool has_rows;                                   /* there are such lanes */
     int8_t pos[EST_MAX_PATH];                        /* of the loop's dim in stmt->dims */
     double extent[EST_MAX_PATH];                     /* mean trips */
     double entries[EST_MAX_PATH + 1];                /* executions of level k */
@@ -103,9 +104,12 @@ typedef struct est_kernel {
     double lanes;       /* along it */
     double width;       /* lanes of one register */
     double n_vectors;   /* registers along it */
+    bool is_sum;        /* its lanes hold partial sums, joined behind the loop */
+    bool is_sum_pair;   /* behind the loop over its tiles: nothing stands between the two */
     bool is_register;   /* accumulators live in registers, loads and stores outside reductions */
     int register_level; /* level at which they are loaded, -1 = not */
     bool is_auto;       /* the kernel loop's vectors are the compiler's, not the schedule's */
+    bool is_slide;      /* or the schedule's: they keep what the next one needs; is_auto, too */
     bool is_slp;        /* the unrolled body's are */
     double elem_bytes;  /* of the widest type in the statement */
     double steps;       /* of a reduction inside the block */

@@ -111,12 +111,28 @@ static void enter_place(est_path *path, int place, const ctune_target *target) {
     }
 }
 
+/* Lanes around other loops (recurrences along rows): all lanes run each statement together, as if
+ * their loop stood innermost. */
+static void sink_lanes(est_path *path) {
+    for (int k = 0; k + 1 < path->n; k++) {
+        if (path->nest->node[path->node[k]].ann == CTUNE_ANN_VECTOR) {
+            int16_t lanes = path->node[k];
+            memmove(&path->node[k], &path->node[k + 1],
+                    (size_t)(path->n - 1 - k) * sizeof *path->node);
+            path->node[path->n - 1] = lanes;
+            path->has_rows = true;
+            return;
+        }
+    }
+}
+
 bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctune_target *target) {
     const ctune_nnode *node = &nest->node[i_node];
     path->nest = nest;
     path->i_stmt = node->stmt;
     path->stmt = &nest->form->tree->stmts[node->stmt];
     path->stage = &nest->region->stages[path->stmt->stage];
+    path->has_rows = false;
     path->threads = path->imbalance = 1;
     path->forks = 0;
     int n = 0;
@@ -132,6 +148,7 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctu
             path->node[--n] = (int16_t)up;
         }
     }
+    sink_lanes(path);
     double range[CTUNE_MAX_DEPTH]; /* mean iterations of a dim in the loops so far */
     double own[CTUNE_MAX_DEPTH];
     for (int p = 0; p < path->stmt->n_dims; p++) {

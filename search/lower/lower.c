@@ -1,7 +1,8 @@
 /*
  * Lowering: nest -> loops. This file walks the nest; bounds come from range.c, conditions from
  * guards.c and fixed.c, values from import.c, register tiles from tile.c and partial.c, packed
- * copies from pack.c, temporaries from temps.c and windows.c, placed statements from placed.c.
+ * copies from pack.c, temporaries from temps.c and windows.c, placed statements from placed.c,
+ * skewed arrays from skew.c.
  */
 #include "search/lower/lower_private.h"
 
@@ -208,9 +209,11 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into)
     if (nn->ann == CTUNE_ANN_VECTOR && lower_adds_up(w, node)) {
         loop->ann = is_innermost(loop) ? CTUNE_LANN_SUM : CTUNE_LANN_SERIAL;
         loop->factor = w->nest->node[nn->outer].step;
-    } else if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
-        loop->ann = CTUNE_LANN_SIMD;
+    } else if (nn->ann == CTUNE_ANN_VECTOR && !sets_outer(w, node)) {
+        loop->ann = is_innermost(loop) ? CTUNE_LANN_SIMD : CTUNE_LANN_SERIAL;
         lower_lanes_of_calls(w, node, loop, into);
+    } else if (nn->ann == CTUNE_ANN_SLIDE && is_innermost(loop) && !sets_outer(w, node)) {
+        loop->ann = CTUNE_LANN_SLIDE;
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
         loop->ann = CTUNE_LANN_UNROLL;
         loop->factor = w->nest->node[nn->outer].step;
@@ -223,6 +226,7 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into)
         }
         w->n_thread_buffers = 0;
         w->parallel_node = -1;
+        lower_threads_when(w, loop);
     }
 }
 
@@ -485,6 +489,9 @@ static ctune_status lower_program(lowerer *w) {
     if (status == CTUNE_OK) {
         lower_scalars(w, w->loops->root);
         status = lower_children(w, 0, w->loops->root);
+    }
+    if (status == CTUNE_OK) {
+        status = lower_skews(w);
     }
     join_setup(w);
     return status == CTUNE_OK ? ctune_loops_status(w->loops) : status;

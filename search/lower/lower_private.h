@@ -1,7 +1,7 @@
 /*
  * State shared by the files of the lowering: lower.c (walk), range.c (bounds of loops), guards.c
  * and fixed.c (conditions), import.c (stages as values), placed.c (placed statements), tile.c and
- * partial.c (register tiles), pack.c, temps.c.
+ * partial.c (register tiles), pack.c, temps.c, threads.c.
  */
 #ifndef CTUNE_SEARCH_LOWER_PRIVATE_H
 #define CTUNE_SEARCH_LOWER_PRIVATE_H
@@ -128,6 +128,7 @@ typedef struct lower_tile {
     int at, branch;
     int n_tile, tile_node[LOWER_MAX_TILE]; /* unrolled and vector loops, vector last */
     int n_inner, inner_node[CTUNE_MAX_DEPTH];
+    int64_t unroll; /* iterations that the innermost of these loops runs in one; 1 = no such */
 } lower_tile;
 
 /* One unrolled or vector dim of a register tile: y in [origin, origin + extent). */
@@ -146,6 +147,7 @@ typedef struct lower_block {
     int pseudo[LOWER_MAX_TILE]; /* variable that stands for "the point of this dim" in bounds */
     int n_inner, inner_dim[CTUNE_MAX_DEPTH];
     const char *inner_name[CTUNE_MAX_DEPTH];
+    int64_t unroll;   /* of the innermost inner loop, as in lower_tile */
     bool is_interior; /* full tiles only where no bound of an inner loop differs between points */
 } lower_block;
 
@@ -265,8 +267,8 @@ bool lower_is_sum_pair(const lowerer *w, int node);
 /* ---- calls.c
  * --------------------------------------------------------------------------------------------
  */
-/* A finished SIMD loop, the last of `into`: where its statements call functions, which compilers do
- * not vectorise, whole tiles of it become a VECTOR loop. */
+/* A finished vector loop, the last of `into`: where its statements call functions or loops stand
+ * inside, which compilers do not vectorise, whole tiles of it become a VECTOR loop. */
 void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into);
 
 /* ---- tile.c, partial.c
@@ -325,6 +327,15 @@ const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lowe
 ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lower_limit *lo,
                          const lower_limit *hi, ctune_lnode *into);
 
+/* ---- threads.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* The condition of a finished PARALLEL loop: enough work for threads, where that can be told. */
+void lower_threads_when(lowerer *w, ctune_lnode *loop);
+/* A finished loop over the panels of a copy of what stmt reads, in loop `at`: threads, too, where
+ * the loops inside have them. Each then has touched a part of the copy first. */
+void lower_threads_copy(lowerer *w, int at, int stmt, ctune_lnode *loop);
+
 /* ---- placed.c
  * --------------------------------------------------------------------------------------------
  */
@@ -365,6 +376,13 @@ bool lower_window_is_known(const lowerer *w, int t, const lower_uses *use);
 /* That buffer; its declaration is appended to into unless it lies on the heap. */
 ctune_status lower_window(lowerer *w, int t, ctune_lnode *into);
 ctune_status lower_temps(lowerer *w);
+/* [*base, *end) around the values of a form over the stage's axes: of the box of its domain.
+ * extent: of the tensor's dimension, for forms that divide; may be NULL, then these give NULL. */
+ctune_status lower_form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
+                              const ctune_aff *extent, const ctune_aff **base,
+                              const ctune_aff **end);
+/* skew.c: the finished program on skewed copies of arrays. */
+ctune_status lower_skews(lowerer *w);
 /* Buffers of the temporaries whose scope lies in the PARALLEL loop `node`. */
 ctune_status lower_thread_temps(lowerer *w, int node);
 /* First value of the k-th index of a temporary's buffer, where the loops around its scope are open.

@@ -165,7 +165,7 @@ bool lower_temp_is_contracted(const lowerer *w, const lower_uses *use, int idx, 
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
         const ctune_nnode *nn = &w->nest->node[node];
         if (nn->kind == CTUNE_NN_LOOP && nn->dim == dim && nn->step == 1 && nn->sum < 0) {
-            return !alone || nn->ann != CTUNE_ANN_VECTOR;
+            return !alone || (nn->ann != CTUNE_ANN_VECTOR && nn->ann != CTUNE_ANN_SLIDE);
         }
     }
     return false;
@@ -188,9 +188,9 @@ static ctune_status axis_range(lowerer *w, const ctune_stmt *plain, int axis,
 
 /* [*base, *end) around the values of a form over the stage's axes, which serve as dims: of the box
  * of its domain. A form that divides an axis has the range that its tensor declares. */
-static ctune_status form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
-                               const ctune_aff *extent, const ctune_aff **base,
-                               const ctune_aff **end) {
+ctune_status lower_form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
+                              const ctune_aff *extent, const ctune_aff **base,
+                              const ctune_aff **end) {
     ctune_stmt plain = {.stage = (int)(stage - w->region->stages),
                         .n_dims = stage->n_axes,
                         .n_cons = stage->n_cons,
@@ -232,7 +232,8 @@ ctune_status lower_temp_range(lowerer *w, const lower_uses *use, int idx, const 
             continue;
         }
         const ctune_aff *first = NULL, *last = NULL;
-        ctune_status status = form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
+        ctune_status status =
+            lower_form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
         if (status != CTUNE_OK) {
             return status;
         }

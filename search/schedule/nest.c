@@ -66,6 +66,7 @@ void ctune_nest_init(ctune_nest *nest, const ctune_region *region, const ctune_f
     nest->n_nodes = 0;
     nest->n_caches = 0;
     nest->n_sums = 0;
+    nest->n_skews = 0;
     add_node(nest, CTUNE_NN_SEQ, -1, &root_last);
     add_kids(nest, form->tree->root, 0, &last);
 }
@@ -211,7 +212,7 @@ double ctune_nest_extent(const ctune_nest *nest, int node) {
 /* ---- dump ---- */
 
 static const char *ann_name(ctune_ann ann) {
-    static const char *const names[] = {"", " unroll", " vector", " parallel"};
+    static const char *const names[] = {"", " unroll", " vector", " parallel", " slide"};
     return names[ann];
 }
 
@@ -293,6 +294,10 @@ static void print_node(const ctune_nest *nest, int index, ctune_text *out) {
 }
 
 void ctune_nest_print(const ctune_nest *nest, ctune_text *out) {
+    for (int i = 0; i < nest->n_skews; i++) {
+        ctune_text_line(out, "skew %s %d", nest->region->tensors[nest->skew[i].tensor].name,
+                        nest->skew[i].by);
+    }
     print_node(nest, 0, out);
 }
 

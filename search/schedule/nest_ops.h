@@ -42,6 +42,9 @@ bool ctune_nest_is_fissioned(const ctune_nest *nest);
 /* The stores of stmt go past the caches, where they are whole vectors. */
 const char *ctune_nest_stream(ctune_nest *nest, int stmt);
 
+/* Keep the array along its diagonals (skew.c). */
+const char *ctune_nest_skew(ctune_nest *nest, int tensor, int64_t by);
+
 /* The sum of a loop, NULL when it is a level of its dim. */
 static inline const ctune_sum *ctune_nest_sum(const ctune_nest *nest, int node) {
     return nest->node[node].sum < 0 ? NULL : &nest->sum[nest->node[node].sum];

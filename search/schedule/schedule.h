@@ -24,6 +24,8 @@
  *     collapse i j                   # run as one parallel loop
  *     unroll i1
  *     vectorize j1                   # all lanes of j1's extent, a constant tile
+ *     slide j                        # all of innermost loop j in vectors, neighbours kept
+ *     skew A 2                       # A[i][j] lies at [2*i + j][i] of a copy, for the whole region
  *     cache_read S0.0 at k0 pack     # read 0 of S0; "root" names the whole nest
  *     cache_write S0 at k0 register
  *     stream S0                      # its stores go past the caches
@@ -64,7 +66,9 @@
       "S at loop register: keep the target tile in registers")                                     \
     X(STREAM, "stream", 0, "n", "S: store past the caches what nobody reads soon")                 \
     X(SPECIALIZE, "specialize", 1, "n=#", "n=v: fix a parameter, guarded at run time")             \
-    X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")
+    X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")     \
+    X(SLIDE, "slide", 0, "n", "i: run a whole loop in vectors that keep what the next one needs")  \
+    X(SKEW, "skew", 0, "n#", "A k: keep array A in rows along its diagonals k*i + j")
 
 typedef enum ctune_prim_kind {
 #define X(id, name, structural, syntax, help) CTUNE_PRIM_##id,
@@ -89,8 +93,8 @@ typedef struct ctune_prim {
     char name[CTUNE_PRIM_NAMES][CTUNE_NAME_BYTES];
     int32_t coef[CTUNE_PRIM_NAMES]; /* of the names in a sum; 0 for others */
     bool is_less;                   /* split_domain: sum < number; else sum >= number */
-    int64_t number; /* split, tile: factor; fuse: depth; cache_read: read_id; specialize: value;
-                       polyhedral: ctune_poly_mode; split_domain: the right side */
+    int64_t number; /* split, tile, skew: factor; fuse: depth; cache_read: read_id; specialize:
+                       value; polyhedral: ctune_poly_mode; split_domain: the right side */
 } ctune_prim;
 
 /* Growable list; owner: the holder, ctune_schedule_clear. */

@@ -122,6 +122,22 @@ static void decode_orders(decoder *dec, const chain *c, plan *p) {
     }
 }
 
+/* The innermost loop of the reduction may run several steps in one. */
+static void decode_reduce(decoder *dec, const chain *c, plan *p) {
+    const uint8_t *porder = c->perms.perm[p->porder];
+    int d = -1;
+    for (int k = 0; k < c->m; k++) {
+        d = c->reduce >> porder[k] & 1 ? porder[k] : d;
+    }
+    int size = reduce_sizes[take(dec, c->slots.reduce, N_UNROLL_REDUCE)];
+    double extent = d < 0 ? 0 : p->cache[d] > 0 ? p->cache[d] : c->extent[d];
+    if (size > 1 && 2 * size <= extent) {
+        p->reg[d] = size;
+    } else {
+        settle(dec, c->slots.reduce, 0);
+    }
+}
+
 /* The k-th loop that may be parallel, when there are so many. */
 static void decode_parallel(decoder *dec, const chain *c, plan *p) {
     int n = 0;
@@ -145,6 +161,9 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     for (int d = 0; d < MAX_BAND; d++) {
         out->reg[d] = 1;
     }
+    if (c->m == 0 && c->n_rows > 0) {
+        out->rows = c->rows[take(&dec, c->slots.rows, c->n_rows)];
+    }
     if (c->m > 0) {
         out->shape = c->shape[take(&dec, c->slots.shape, c->n_shapes)];
     }
@@ -156,12 +175,18 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
         decode_unroll(&dec, c, 1, out);
         decode_tiles(&dec, c, out);
         decode_orders(&dec, c, out);
+        if (out->shape == SHAPE_REGISTER) {
+            decode_reduce(&dec, c, out);
+        }
     }
     for (int k = 0; k < c->n_packs && out->shape == SHAPE_REGISTER; k++) {
         out->pack[k] = (pack_choice)take(&dec, c->slots.pack[k], N_PACK_CHOICES);
     }
     if (out->shape == SHAPE_PLAIN && out->v >= 0) {
         out->is_streamed = take(&dec, c->slots.stream, 2) == 1;
+    }
+    if (out->shape == SHAPE_SOURCE || (out->shape == SHAPE_PLAIN && out->v < 0)) {
+        out->slides = take(&dec, c->slots.slide, 2) == 1;
     }
     decode_parallel(&dec, c, out);
 }
@@ -213,11 +238,20 @@ bool plan_is_sane(const chain *c, const plan *p) {
     if (p->shape == SHAPE_SOURCE || p->shape == SHAPE_WAVE) {
         return true;
     }
-    int64_t n_vectors = 1;
+    int64_t n_rows = 1, n_vectors = 1;
     for (int d = 0; d < c->m; d++) {
         int64_t bytes = (int64_t)p->reg[d] * c->elem_bytes;
-        bool is_lanes = d == p->v;
-        n_vectors *= is_lanes ? (bytes + c->vector_bytes - 1) / c->vector_bytes : p->reg[d];
+        if (p->shape == SHAPE_REGISTER && (c->reduce >> d & 1)) {
+            continue; /* steps, through the same accumulators */
+        }
+        if (d == p->v) {
+            n_vectors = (bytes + c->vector_bytes - 1) / c->vector_bytes;
+        } else {
+            n_rows *= p->reg[d];
+        }
     }
-    return n_vectors <= c->n_vector_regs; /* more would spill */
+    /* vectors that several rows use wait in registers; those of a single row are used where they
+     * are loaded */
+    int64_t n_operands = n_rows > 1 ? n_vectors : 1;
+    return n_rows * n_vectors + n_operands <= c->n_tile_regs; /* more would spill */
 }

@@ -71,12 +71,14 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
         c->slots.par = slot_of(space, N_PAR_CHOICES, false,
                                c->m > 0 ? "%s.parallel" : "%s.around.parallel", s);
     }
+    c->slots.rows = slot_of(space, c->n_rows, true, "%s.rows", s);
     if (c->m == 0) {
         return;
     }
     c->slots.shape = slot_of(space, c->n_shapes, false, "%s.shape", s);
     c->slots.v = slot_of(space, c->n_v, false, "%s.vector", s);
     c->slots.lanes = slot_of(space, c->n_v > 1 ? c->n_lanes : 1, true, "%s.lanes", s);
+    c->slots.slide = slot_of(space, c->slide_ok != 0 ? 2 : 1, false, "%s.slide", s);
     if (is_minor) {
         return;
     }
@@ -87,6 +89,8 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
         c->slots.u[1] = slot_of(space, c->n_u, false, "%s.unroll2", s);
         c->slots.unroll[1] = slot_of(space, c->n_u > 1 ? N_UNROLL2 : 1, true, "%s.unroll2.by", s);
     }
+    c->slots.reduce = slot_of(space, chain_find_shape(c, SHAPE_REGISTER) > 0 ? N_UNROLL_REDUCE : 1,
+                              true, "%s.unroll.reduce", s);
     for (int d = 0; d < c->m; d++) {
         c->slots.cache[d] =
             slot_of(space, c->n_cache[d], true, "%s.tile.%s", s, dim_name(fs, c, d));

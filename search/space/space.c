@@ -8,6 +8,8 @@
  */
 #include "search/space/space_private.h"
 
+#include "search/bound/bound.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -35,8 +37,24 @@ static int find_form(const ctune_space *space, const ctune_form *form) {
     return -1;
 }
 
+/* Entries (search/bound) that structures may cost, 20 to 200 ns each: all but the source's own
+ * together, and each step of a blocked one. Of tests/kernels adi needs 24 million, all others less
+ * than 10; blocks are worth 2 where they are found. What is dearer the space goes without. */
+enum { FORMS_ENTRIES = 30 * 1000 * 1000, BLOCKS_ENTRIES = 3 * 1000 * 1000 };
+
+/* What follows costs at most so many entries, and no more than the space has left. */
+static long bound_begin(ctune_space *space, long most) {
+    long entries = space->entries_left < most ? space->entries_left : most;
+    ctune_bound_share(entries > 0 ? entries : 0);
+    return entries > 0 ? entries : 0;
+}
+
+static void bound_end(ctune_space *space, long begun) {
+    space->entries_left -= begun - ctune_bound_share(-1);
+}
+
 /* A structure that cannot be had is no error: the space goes without it. */
-static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix) {
+static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix, long most) {
     const ctune_form *form = NULL;
     form_space *fs = calloc(1, sizeof *fs);
     ctune_status status;
@@ -45,7 +63,9 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     }
     status = ctune_schedule_parse(ctx, prefix, &fs->prefix);
     if (status == CTUNE_OK) {
+        long begun = bound_begin(space, most);
         status = ctune_program_form(ctx, space->program, &fs->prefix, &form);
+        bound_end(space, begun);
     }
     bool is_wanted =
         status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS && find_form(space, form) < 0;
@@ -62,6 +82,7 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     space->form[space->n_forms++] = fs;
     status = chains_find(ctx, space, space->n_forms - 1);
     if (status == CTUNE_OK) {
+        rows_find(space, fs);
         bands_find(fs, space->target->openmp && !space->program->region->serial);
     }
     return status;
@@ -104,7 +125,7 @@ static ctune_status add_fused(ctune_ctx *ctx, ctune_space *space) {
     ctune_status status = fused_prefix(ctx, space, &prefix);
     bool is_fused = status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0';
     if (is_fused) {
-        status = add_form(ctx, space, ctune_text_get(&prefix));
+        status = add_form(ctx, space, ctune_text_get(&prefix), FORMS_ENTRIES);
     }
     if (is_fused && status == CTUNE_OK) {
         status = ctune_schedule_parse(ctx, ctune_text_get(&prefix), &schedule);
@@ -135,7 +156,7 @@ static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
     ctune_schedule_print(&prefix, &text);
     if (status == CTUNE_OK && prefix.n > 0) {
         status = text.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
-                             : add_form(ctx, space, ctune_text_get(&text));
+                             : add_form(ctx, space, ctune_text_get(&text), FORMS_ENTRIES);
     }
     ctune_text_clear(&text);
     ctune_schedule_clear(&prefix);
@@ -147,13 +168,15 @@ static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
     static const int factors[] = {16, 32, 64};
     ctune_text blocked;
     ctune_text_init(&blocked);
+    long begun = bound_begin(space, BLOCKS_ENTRIES);
     ctune_status status = blocks_propose(ctx, space, &blocked);
+    bound_end(space, begun);
     for (size_t k = 0; k < sizeof factors / sizeof *factors && blocked.len > 0; k++) {
         ctune_text prefix;
         ctune_text_init(&prefix);
         blocks_fill(ctune_text_get(&blocked), factors[k], &prefix);
         if (status == CTUNE_OK) {
-            status = add_form(ctx, space, ctune_text_get(&prefix));
+            status = add_form(ctx, space, ctune_text_get(&prefix), BLOCKS_ENTRIES);
         }
         ctune_text_clear(&prefix);
     }
@@ -166,7 +189,7 @@ static ctune_status add_borders(ctune_ctx *ctx, ctune_space *space) {
     ctune_text_init(&prefix);
     ctune_status status = borders_prefix(ctx, space, &prefix);
     if (status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0') {
-        status = add_form(ctx, space, ctune_text_get(&prefix));
+        status = add_form(ctx, space, ctune_text_get(&prefix), FORMS_ENTRIES);
     }
     ctune_text_clear(&prefix);
     return status;
@@ -183,9 +206,10 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     }
     space->program = program;
     space->target = target;
+    space->entries_left = FORMS_ENTRIES;
     space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
-        status = add_form(ctx, space, prefixes[k]);
+        status = add_form(ctx, space, prefixes[k], FORMS_ENTRIES);
     }
     if (status == CTUNE_OK) {
         status = add_fused(ctx, space);
@@ -246,7 +270,7 @@ static double band_size(const band *b) {
 }
 
 static double chain_size(const chain *c) {
-    double par = n_at(c->slots.par, N_PAR_CHOICES);
+    double par = n_at(c->slots.par, N_PAR_CHOICES) * n_at(c->slots.rows, c->n_rows);
     if (c->m == 0 || c->slots.shape < 0) {
         return par;
     }
@@ -260,9 +284,11 @@ static double chain_size(const chain *c) {
     double unroll2 = 1 + (n_at(c->slots.u[1], c->n_u) - 1) * N_UNROLL2;
     double plain = tiles * lanes * unroll * unroll2;
     double wave = c->wave.skew > 0 ? n_at(c->slots.wave, c->wave.n_sizes) : 0;
-    return par * (1 + plain + wave +
-                  (chain_find_shape(c, SHAPE_REGISTER) > 0 ? plain * pow(N_PACK_CHOICES, c->n_packs)
-                                                           : 0));
+    return par *
+           (1 + plain + wave +
+            (chain_find_shape(c, SHAPE_REGISTER) > 0
+                 ? plain * pow(N_PACK_CHOICES, c->n_packs) * n_at(c->slots.reduce, N_UNROLL_REDUCE)
+                 : 0));
 }
 
 double ctune_space_size(const ctune_space *space) {
@@ -300,8 +326,17 @@ static void find_active(const ctune_space *space, const ctune_point *point, acti
     list->item[list->n++] = (active){0, (int16_t)space->n_forms, (int16_t)form};
     plan_parts pp;
     plan_decode_parts(&space->form[form]->parts, point, &pp, list);
+    int16_t rows[MAX_CHAINS];
+    int n_rows = 0;
     for (int k = 0; k < space->form[form]->n_chains; k++) {
-        plan_decode(space->form[form]->chain[k], point, &p, list);
+        const chain *c = space->form[form]->chain[k];
+        if (rows_hold(space->form[form], c, n_rows, rows)) {
+            continue;
+        }
+        plan_decode(c, point, &p, list);
+        if (p.rows > 0) {
+            rows[n_rows++] = c->outer[c->n_outer - 1];
+        }
     }
     for (int k = 0; k < space->form[form]->n_bands; k++) {
         plan_decode_band(&space->form[form]->band[k], point, &pb, list);
@@ -405,11 +440,20 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
             return false;
         }
     }
+    int16_t rows[MAX_CHAINS];
+    int n_rows = 0;
     for (int k = 0; k < fs->n_chains; k++) {
+        const chain *c = fs->chain[k];
         plan p;
-        plan_decode(fs->chain[k], point, &p, NULL);
-        if (!plan_is_sane(fs->chain[k], &p) || !plan_build(fs->chain[k], &p, nest, schedule)) {
+        if (rows_hold(fs, c, n_rows, rows)) {
+            continue; /* its loops run in lanes as they are */
+        }
+        plan_decode(c, point, &p, NULL);
+        if (!plan_is_sane(c, &p) || !plan_build(c, &p, nest, schedule)) {
             return false;
+        }
+        if (p.rows > 0) {
+            rows[n_rows++] = c->outer[c->n_outer - 1];
         }
     }
     return true;
@@ -463,6 +507,7 @@ static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     for (int k = 0; k < c->n_outer; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
     }
+    ctune_text_append(out, c->n_rows > 1 ? " | rows" : "");
     if (c->m > 0) {
         ctune_text_append(out, " | band");
     }

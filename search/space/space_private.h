@@ -5,7 +5,8 @@
  * A chain is a maximal run of single-child loops. Its outer loops stay where they are; the band of
  * inner loops that can be reordered gets one shape, from the outside in: cache loops (tiles of the
  * dims that have one, in torder) mid loops (torder's points: in porder; in the register shape the
- * space dims first, then the reduce dims) register loops (unrolled dims, then the vector dim)
+ * space dims first, then the reduce dims) steps of the innermost reduction, register loops
+ * (unrolled dims, then the vector dim)
  */
 #ifndef CTUNE_SEARCH_SPACE_SPACE_PRIVATE_H
 #define CTUNE_SEARCH_SPACE_SPACE_PRIVATE_H
@@ -48,8 +49,8 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
-    int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], cache[MAX_BAND], pack[MAX_PACKS],
-        stream, wave;
+    int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], reduce, cache[MAX_BAND],
+        pack[MAX_PACKS], stream, slide, wave, rows;
 } chain_slots;
 
 typedef struct pack_read {
@@ -122,10 +123,15 @@ typedef struct chain {
     int cache[MAX_BAND][MAX_CACHE_SIZES]; /* tile sizes, [0] = 0 = none */
     int n_packs;
     pack_read pack[MAX_PACKS];
-    bool may_stream; /* its stores may go past the caches, and are more than these hold */
+    bool may_stream;   /* its stores may go past the caches, and are more than these hold */
+    uint32_t slide_ok; /* bit d: its loop, when it is the innermost, may slide */
     wave_choice wave;
+    int n_rows;                  /* m == 0: lanes across iterations of the last outer loop */
+    int rows[MAX_LANES_CHOICES]; /* [0] = 0 = none */
+    char rows_name[2][CTUNE_NAME_BYTES];
     int elem_bytes; /* of the target */
-    int vector_bytes, n_vector_regs;
+    int vector_bytes;
+    int n_tile_regs; /* for accumulators and vector operands of a register tile */
     chain_slots slots;
 } chain;
 
@@ -176,15 +182,18 @@ typedef struct decision {
 struct ctune_space {
     ctune_program *program;
     const ctune_target *target;
-    int vector_bytes; /* the target's, at least 16 */
+    int vector_bytes;  /* the target's, at least 16 */
+    long entries_left; /* of isl's work (search/bound), while it is made */
     int n_forms;
     form_space *form[MAX_SPACE_FORMS];
     int n_decisions;
     decision decision[CTUNE_SPACE_DECISIONS];
 };
 
-extern const int unroll_sizes[], unroll2_sizes[]; /* factors of the first and second unrolled dim */
-enum { N_UNROLL = 9, N_UNROLL2 = 3 };
+/* Factors of the first and second unrolled dim, and of the innermost reduction in a register tile.
+ */
+extern const int unroll_sizes[], unroll2_sizes[], reduce_sizes[];
+enum { N_UNROLL = 9, N_UNROLL2 = 3, N_UNROLL_REDUCE = 4 };
 
 /* blocks.c: structural primitives of a form with blocks, @ in place of their size; out, empty
  * before, stays so when there is none worth having. */
@@ -204,6 +213,11 @@ CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
 void chain_choices(const ctune_space *space, const form_space *fs, chain *c);
 int chain_find_shape(const chain *c, chain_shape shape); /* its choice, -1 = not offered */
+/* rows.c: fills n_rows of chains that end in several loops. After all chains are found. */
+void rows_find(const ctune_space *space, form_space *fs);
+bool rows_build(const chain *c, int lanes, ctune_nest *nest, ctune_schedule *schedule);
+/* Does the chain stand in one of the loops in lanes? */
+bool rows_hold(const form_space *fs, const chain *c, int n_rows, const int16_t *rows);
 /* wave.c: fills c->wave of such a chain; false: it has no wavefronts. */
 bool wave_find(const form_space *fs, chain *c);
 /* Applies the wave; *top is its outermost loop. */
@@ -218,11 +232,13 @@ typedef struct plan {
     int par;             /* 0 none, k: k-th loop that may be parallel */
     int torder, porder;  /* choices of perms */
     int v, u[2];         /* band dims or -1 */
-    int reg[MAX_BAND];   /* register tile, 1 = none */
+    int reg[MAX_BAND];   /* register tile, 1 = none; of a reduction: its unrolled steps */
     int cache[MAX_BAND]; /* cache tile, 0 = none */
     pack_choice pack[MAX_PACKS];
     bool is_streamed;
-    int wave; /* tile of its outer loop, 0 = none */
+    bool slides; /* the innermost loop, where it may */
+    int wave;    /* tile of its outer loop, 0 = none */
+    int rows;    /* lanes of the last outer loop, 0 = none */
 } plan;
 
 /* A band's part of a point. All 0: the loops stay as they are. */
@@ -298,7 +314,7 @@ void schedule_record(ctune_schedule *schedule, ctune_prim_kind kind, int64_t num
 /* list may be NULL. */
 void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list);
 void plan_decode(const chain *c, const ctune_point *point, plan *out, active_list *list);
-/* False: too many accumulators. */
+/* False: more accumulators and operands than registers. */
 bool plan_is_sane(const chain *c, const plan *p);
 /* build.c: applies the plan to the nest; appends the primitives when schedule is not NULL. */
 bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule *schedule);

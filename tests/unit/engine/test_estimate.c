@@ -149,6 +149,51 @@ static void test_chain_of_two(void **state) {
     assert_true(ns[0] > 1.3 * ns[1]);
 }
 
+/* Where the order of a sum is free its lanes hold partial sums: rows of a matrix are read as they
+ * lie. Something between the lanes and their tiles costs a join each time. */
+static void test_free_sums(void **state) {
+    static const char te[] =
+        "te 1\nregion r\noption reassoc\nparam n i32 sizes 2000\naxis i i32\naxis j i32\n"
+        "tensor A f32 [n][n]\ntensor x f32 [n]\ntensor y f32 [n]\n"
+        "stage S0: y[i] += A[i][j] * x[j]\n"
+        "order {\n for i: 0 <= i < n {\n  for j: 0 <= j < n {\n   S0\n  }\n }\n}\n";
+    (void)state;
+    fixture f;
+    fixture_init(&f, te);
+    double rows =
+        estimate(&f, "split i 96 -> i0 i1; reorder i0 j i1; cache_write S0 at i0 register;"
+                     "vectorize i1");
+    double sums = estimate(&f, "split j 64 -> j0 j1; vectorize j1");
+    double joined = estimate(&f, "split j 64 -> j0 j1; reorder j0 i j1; vectorize j1");
+    assert_true(rows > 1.5 * sums);
+    assert_true(joined > 1.2 * sums);
+    assert_true(estimate(&f, "") > 3 * joined);
+    fixture_clear(&f);
+}
+
+/* Steps of the reduction inside the tile save loop control, no more: no accumulators, no rest of a
+ * tile. */
+static void test_steps(void **state) {
+    (void)state;
+    fixture f;
+    double ns[3];
+    static const int steps[3] = {4, 8, 7};
+    fixture_init(&f, te_sample_gemm());
+    double plain = estimate(&f, blocked);
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "split k 256 -> k0 k1; split k1 %d -> k1 k2; split j 32 -> j0 j1;"
+                 "split i 8 -> i0 i1; reorder k0 j0 i0 k1 k2 i1 j1; unroll k2; unroll i1;"
+                 "vectorize j1; cache_write S0 at i0 register",
+                 steps[i]);
+        ns[i] = estimate(&f, text);
+        assert_true(ns[i] < 1.05 * plain && ns[i] > 0.85 * plain);
+    }
+    assert_true(ns[0] != ns[1]);
+    fixture_clear(&f);
+}
+
 /* Too few accumulators wait for each other, too many spill. */
 static void test_register_tile(void **state) {
     (void)state;
@@ -266,7 +311,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_placement),     cmocka_unit_test(test_parts),
         cmocka_unit_test(test_gemm),          cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_time_tiles),
+        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_free_sums),     cmocka_unit_test(test_time_tiles),
         cmocka_unit_test(test_recurrence),    cmocka_unit_test(test_chain_of_two),
         cmocka_unit_test(test_parallel),      cmocka_unit_test(test_pack),
         cmocka_unit_test(test_all_samples),   cmocka_unit_test(test_speed),

@@ -28,6 +28,34 @@ static void test_reduction(void **state) {
     fixture_clear(&f);
 }
 
+/* Two statements may update one element in any order, but not at the same time. */
+static void test_two_updates(void **state) {
+    static const struct {
+        const char *second;
+        bool is_apart;
+    } rows[] = {
+        {"C[i] += A[i]", true}, {"C[i + 1] += A[i]", false}, {"C[n - i - 1] += A[i]", false}};
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char text[500];
+        fixture f;
+        snprintf(text, sizeof text,
+                 "te 1\nregion r\nparam n i32\naxis i i32\ntensor C i32 [n + 1]\n"
+                 "tensor A i32 [n]\nstage S0: C[i] += A[i]\nstage S1: %s\n"
+                 "order {\n for i: 0 <= i < n {\n  S0\n  S1\n }\n}\n",
+                 rows[k].second);
+        fixture_init(&f, text, NULL, 0);
+        if (rows[k].is_apart) {
+            assert_legal(&f, "parallel i");
+            assert_legal(&f, "split i 8 -> i0 i1; vectorize i1");
+        } else {
+            assert_illegal(&f, "parallel i", "statements in the parallel loop i");
+            assert_illegal(&f, "split i 8 -> i0 i1; vectorize i1", "update the same element");
+        }
+        fixture_clear(&f);
+    }
+}
+
 static void test_seidel(void **state) {
     static const ctune_depvec vecs[] = {{0, 0, 3, {Z, Z, P}}, {0, 0, 3, {Z, P, N}}};
     fixture f;
@@ -290,9 +318,9 @@ static void test_brute_force(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduction),   cmocka_unit_test(test_fission),
-        cmocka_unit_test(test_seidel),      cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_caches),      cmocka_unit_test(test_own_target),
-        cmocka_unit_test(test_brute_force),
+        cmocka_unit_test(test_two_updates), cmocka_unit_test(test_seidel),
+        cmocka_unit_test(test_sums),        cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_own_target),  cmocka_unit_test(test_brute_force),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
