@@ -244,8 +244,8 @@ typedef struct ctune_lnode {
                                       its first one and behind its last `step` in any case */
     int collapse;                  /* FOR: PARALLEL: >= 1 loops, perfectly nested and rectangular */
     bool is_dynamic;               /* FOR: PARALLEL: iterations differ in length */
-    int n_conds;                   /* IF */
-    const ctune_aff *const *conds; /* IF: each >= 0 */
+    int n_conds;                   /* IF, FOR: PARALLEL */
+    const ctune_aff *const *conds; /* IF: each >= 0; PARALLEL: else one thread runs the loop */
     const ctune_value *test;       /* IF: scalar, NULL = true */
     int buffer;                    /* DECL */
     ctune_place place;             /* STORE */
@@ -385,6 +385,8 @@ ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const c
  */
 ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
                               const ctune_aff *by);
+/* Does a loop stand inside of node? */
+bool ctune_lnode_has_loop(const ctune_lnode *node);
 /* Append copies of the kids of loop `from` to `into`, its variable replaced by `by`: as one body,
  * in which what one kid declares the next ones use. */
 void ctune_lnode_copy_body(ctune_loops *l, const ctune_lnode *from, const ctune_aff *by,

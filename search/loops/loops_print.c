@@ -495,6 +495,11 @@ static void print_for(printer *p, const ctune_lnode *node) {
     if (node->ann == CTUNE_LANN_PARALLEL && node->is_dynamic) {
         ctune_text_append(p->out, " dynamic");
     }
+    for (int i = 0; i < node->n_conds; i++) {
+        ctune_text_append(p->out, i > 0 ? ", " : " when ");
+        print_aff(p, node->conds[i]);
+        ctune_text_append(p->out, " >= 0");
+    }
 }
 
 static void print_if(printer *p, const ctune_lnode *node, int depth) {

@@ -223,6 +223,11 @@ static ctune_status verify_collapse(loops_verifier *v, const ctune_lnode *node) 
 static ctune_status verify_for(loops_verifier *v, const ctune_lnode *node) {
     TRY(loops_verify_aff(v, node->lo, "a loop's lower bound"));
     TRY(loops_verify_aff(v, node->hi, "a loop's upper bound"));
+    CHECK(node->n_conds == 0 || (node->ann == CTUNE_LANN_PARALLEL && node->conds != NULL),
+          "a loop that is not parallel has a condition");
+    for (int i = 0; i < node->n_conds; i++) {
+        TRY(loops_verify_aff(v, node->conds[i], "a parallel loop's condition"));
+    }
     int n_open = v->n_open;
     TRY(bind_var(v, node->var, true, "a loop"));
     const char *name = var_name(v, node->var);

@@ -36,6 +36,11 @@ int ctune_lane_count(ctune_loops *l, int vector_bytes, bool is_approx, ctune_lno
                      int64_t trips);
 bool ctune_lane_is_approx(const ctune_loops *l, const ctune_pass_options *options);
 
+/* ---- jam.c */
+/* A FULL loop over chunks of a vector loop, around other loops: becomes its first chunk with the
+ * others beside it, innermost. */
+void ctune_lane_jam(ctune_loops *l, ctune_lnode *node);
+
 /* ---- lanes.c: values */
 /* Is v the same in all iterations? */
 bool ctune_lane_is_invariant(const ctune_lane_ctx *c, const ctune_value *v);

@@ -11,6 +11,8 @@
  *   - vectorise: FOR vector becomes FOR full over `lanes`-wide chunks with vector values. What has
  * no vector form is gathered from scalar lanes; a body that cannot run in lanes becomes FOR full.
  *   - unroll: FOR full becomes its body, repeated with constants.
+ *   - transpose: a loop in lanes along rows, which it gathers and scatters, reads and writes whole
+ *     vectors of them and transposes these.
  *   - scalars: REGISTER buffers whose every index is constant become value variables; else BLOCK.
  *   - carry: what such chunks read beside each other stays in variables from chunk to chunk.
  *   - share: common operands of straight-line code get a DEF, placed right before their first use;
@@ -42,6 +44,7 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
     X(slide)                                                                                       \
     X(vectorise)                                                                                   \
     X(unroll)                                                                                      \
+    X(transpose)                                                                                   \
     X(scalars)                                                                                     \
     X(carry)                                                                                       \
     X(share)                                                                                       \

@@ -216,6 +216,7 @@ static void apply(ctune_loops *l, ctune_lnode *node, bool is_approx, int lanes) 
     node->ann = CTUNE_LANN_FULL;
     node->step = lanes;
     sink(l, node);
+    ctune_lane_jam(l, node);
 }
 
 /* ---- all loops ------------------------------------------------------------------------------- */
@@ -288,7 +289,9 @@ static void collect(vec_pass *p, ctune_lnode *node) {
             if (lanes > 1) {
                 return;
             }
-            node->ann = uses_registers(p->l, node) ? CTUNE_LANN_FULL : CTUNE_LANN_SIMD;
+            node->ann = uses_registers(p->l, node)   ? CTUNE_LANN_FULL
+                        : ctune_lnode_has_loop(node) ? CTUNE_LANN_SERIAL
+                                                     : CTUNE_LANN_SIMD;
         }
     }
     for (ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {

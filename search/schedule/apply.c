@@ -195,6 +195,12 @@ static ctune_status apply_compute(ctune_ctx *ctx, ctune_nest *nest, const ctune_
     return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_compute(nest, stmt, at));
 }
 
+static ctune_status apply_fission(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
+    int node;
+    ctune_status status = find_loop(ctx, nest, prim, 0, &node);
+    return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_fission(nest, node));
+}
+
 static ctune_status apply_stream(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
     int stmt = find_stmt(nest, prim->name[0]);
     return stmt < 0 ? ctune_fail(ctx, CTUNE_EUSAGE, "stream: no stage named '%s'", prim->name[0])
@@ -222,6 +228,8 @@ ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim
         return apply_wave(ctx, nest, prim);
     case CTUNE_PRIM_COMPUTE:
         return apply_compute(ctx, nest, prim);
+    case CTUNE_PRIM_FISSION:
+        return apply_fission(ctx, nest, prim);
     case CTUNE_PRIM_COLLAPSE:
         return apply_collapse(ctx, nest, prim);
     case CTUNE_PRIM_UNROLL:

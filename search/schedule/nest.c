@@ -303,6 +303,18 @@ void ctune_nest_print(const ctune_nest *nest, ctune_text *out) {
 
 /* ---- verify ---- */
 
+/* Next inner levels of a loop stand in parts of its body (fission), not in each other. */
+static bool has_levels_inside(const ctune_nest *nest, int index) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        for (int k = 1; k < nest->n_nodes && nest->node[i].outer == index; k++) {
+            if (k != i && nest->node[k].outer == index && ctune_nest_is_ancestor(nest, i, k)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static const char *verify_loop(const ctune_nest *nest, int index) {
     const ctune_nnode *node = &nest->node[index];
     int n_inner = 0;
@@ -328,8 +340,11 @@ static const char *verify_loop(const ctune_nest *nest, int index) {
     if (node->sum >= 0) {
         return ctune_nest_verify_sum(nest, index);
     }
-    return n_inner > 1 || (n_inner == 0) != (node->step == 1) ? "innermost level must have step 1"
-                                                              : NULL;
+    if ((n_inner == 0) != (node->step == 1)) {
+        return "innermost level must have step 1";
+    }
+    return n_inner > 1 && has_levels_inside(nest, index) ? "two inner levels, one in the other"
+                                                         : NULL;
 }
 
 static const char *verify_stmt(const ctune_nest *nest, int index, bool *seen) {

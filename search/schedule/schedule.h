@@ -19,6 +19,7 @@
  *     wave t0 + x -> w               # w: sum of the loops' numbers, outside them
  *     reorder j0 k0 i0 k1 i1 j1      # one perfect nest; loops not named keep their places
  *     compute S0 at x                # S0's loops run inside x, for what is read there
+ *     fission x1                     # a loop x1 around each part of its body: x1, x1_2, ...
  *     parallel i0
  *     collapse i j                   # run as one parallel loop
  *     unroll i1
@@ -55,6 +56,7 @@
       "e by f -> x at i: loop over tiles of a sum of loops, outside i (skewed tiles)")             \
     X(WAVE, "wave", 0, "f>n", "e -> w: loop over a sum of loops, outside them (wavefronts)")       \
     X(COMPUTE, "compute", 0, "n@n", "S at i: run stage S inside loop i, for what is read there")   \
+    X(FISSION, "fission", 0, "n", "i: a loop of its own around each part of the loop's body")      \
     X(COLLAPSE, "collapse", 0, "nn", "i j: run two adjacent loops as one parallel loop")           \
     X(UNROLL, "unroll", 0, "n", "i: replicate the body")                                           \
     X(VECTORIZE, "vectorize", 0, "n", "i: run the loop's iterations in vector lanes")              \

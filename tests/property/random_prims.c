@@ -1,4 +1,5 @@
-/* Random tiles of sums, waves, placed stages, caches and structures: see random_prims.h. */
+/* Random tiles of sums, waves, placed stages, fissions, caches and structures: see random_prims.h.
+ */
 #include "tests/property/random_prims.h"
 
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
     const char *name = pick_loop(rng, nest);
     char fresh[16];
     snprintf(fresh, sizeof fresh, "x_%d", nest->n_nodes);
-    switch (below(rng, 15)) {
+    switch (below(rng, 18)) {
     case 0:
     case 1:
         ctune_text_append(out, "tile ");
@@ -110,6 +111,11 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
     }
     case 13:
         ctune_text_printf(out, "stream %s", pick_stage(rng, nest));
+        break;
+    case 14:
+    case 15:
+    case 16:
+        ctune_text_printf(out, "fission %s", name);
         break;
     default:
         ctune_text_printf(out, "compute %s at %s", pick_stage(rng, nest), name);

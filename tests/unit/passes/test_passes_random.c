@@ -142,7 +142,9 @@ static void test_equal_after_each_pass(void **state) {
         if (ctune_passes_run(f.l, &options, check, &w) != CTUNE_OK) {
             fail_msg("seed %llu: %s", (unsigned long long)seed, f.ctx.error);
         }
-        assert_int_equal(w.n_compared, 10); /* one a pass */
+#define X(id) +1
+        assert_int_equal(w.n_compared, 0 CTUNE_PASS_TABLE(X)); /* one a pass */
+#undef X
         note_vectors(f.l->root);
         fixture_close(&f);
     }
