@@ -22,7 +22,7 @@
 /* Parts of the budget. */
 static const double PROBE_SHARE = 0.01;  /* what the short run should take */
 static const double PROBE_LIMIT = 0.15;  /* and may */
-static const double PREFIX_SHARE = 0.03; /* one run of a prefix */
+static const double PREFIX_SHARE = 0.06; /* one run of a prefix */
 static const double WHOLE_SHARE = 0.35;  /* one run at the sizes asked for, where these are no */
 static const double SMALL_SHARE = 0.05;  /* prefix; else one run at smaller ones */
 
