@@ -103,7 +103,9 @@ typedef struct lowerer {
     int n_joined[CTUNE_MAX_STMTS];             /* placed statements: ways to be read; others: 0 */
     lower_scope *joined[CTUNE_MAX_STMTS];      /* [n_joined] */
     int n_isolated, isolated[CTUNE_MAX_DEPTH]; /* loops over tiles that are whole (isolate.c) */
-    bool no_register;                          /* lower register tiles as plain loops (prologues) */
+    int n_refuted; /* conditions of which one does not hold: the tiles around are not whole */
+    const ctune_aff *const *refuted;
+    bool no_register;     /* lower register tiles as plain loops (prologues) */
     int parallel_node;    /* nest node of the open outermost PARALLEL loop, -1 */
     int n_thread_buffers; /* THREAD buffers of that loop, to be declared in its body */
     int thread_buffer[LOWER_MAX_THREAD_BUFFERS];
@@ -248,6 +250,8 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
 ctune_status lower_isolated(lowerer *w, int node, ctune_lnode *into);
 /* Is the dim all that a constraint is about, parameters aside? */
 bool lower_is_alone_in(const ctune_aff *con, int dim);
+/* Can the conditions of the guard not all hold, because the tiles around are not whole? */
+bool lower_is_refuted(const lowerer *w, const ctune_lnode *guard);
 /* Bounds of a dim lose what whole tiles imply. */
 void lower_drop_isolated(const lowerer *w, const ctune_stmt *s, int dim, ctune_bounds *bounds);
 

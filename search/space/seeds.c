@@ -154,6 +154,15 @@ static int space_unroll(const chain *c, int v) {
     return 0;
 }
 
+/* Does the chain run over the points of tiles around it? */
+static bool is_part(const chain *c) {
+    bool is_part = false;
+    for (int d = 0; d < c->m; d++) {
+        is_part = is_part || c->limit[d] != NULL;
+    }
+    return is_part;
+}
+
 static void seed_register(const ctune_space *space, const chain *c, const recipe *r, int shape,
                           ctune_point *point) {
     int per_vector = c->vector_bytes / c->elem_bytes;
@@ -172,6 +181,9 @@ static void seed_register(const ctune_space *space, const chain *c, const recipe
     set_orders(c, point, v, u, k);
     seed_packs(c, r, point, v);
     tile_sizes t = sizes_for_caches(space->target, c, k, n_vectors * per_vector);
+    if (is_part(c)) {
+        return; /* the tile around is small: the whole reduction runs in it */
+    }
     if (r->blocking == BLOCK_FULL || r->blocking == BLOCK_ONE_SIDE) {
         set_tile(c, point, k, t.reduce);
         set_tile(c, point, v, t.vector);
