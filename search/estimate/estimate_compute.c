@@ -119,7 +119,9 @@ static void find_vectors(est_kernel *b) {
         b->vector = path->pos[inner];
         b->lanes = path->extent[inner];
         b->n_vectors = ceil(b->lanes / b->width);
-    } else if (is_auto_vector(b, kernel, 2 * b->width)) {
+    } else if ((kernel >= 0 && ann_of(path, kernel) == CTUNE_ANN_SLIDE &&
+                est_ref_stride(b->target, path->pos[kernel]) == 1) ||
+               is_auto_vector(b, kernel, 2 * b->width)) {
         b->is_auto = true;
         b->is_slide = ann_of(path, kernel) == CTUNE_ANN_SLIDE;
         b->vector = path->pos[kernel];

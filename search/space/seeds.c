@@ -266,14 +266,16 @@ static int add_seed(const ctune_point *point, ctune_point *out, int n, int max) 
     return n;
 }
 
-/* Wavefronts wherever there are some, in tiles of about `size`. */
-static bool seed_waves(const ctune_space *space, int form, int size, ctune_point *point) {
+/* Wavefronts wherever there are some, in tiles of about `size`, as vectors where that is wanted. */
+static bool seed_waves(const ctune_space *space, int form, int size, bool is_skewed,
+                       ctune_point *point) {
     const form_space *fs = space->form[form];
     bool has_wave = false;
     for (int k = 0; k < fs->n_chains; k++) {
         const chain *c = fs->chain[k];
         if (c->wave.skew > 0) {
             has_wave = true;
+            set(point, c->slots.skew, is_skewed && c->wave.n_skewed > 0);
             set(point, c->slots.shape, chain_find_shape(c, SHAPE_WAVE));
             set(point, c->slots.wave, size == 0 ? 0 : nearest(c->wave.size, c->wave.n_sizes, size));
         }
@@ -283,10 +285,10 @@ static bool seed_waves(const ctune_space *space, int form, int size, ctune_point
 
 static int add_wave_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
     static const int sizes[] = {32, 0, 128};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         ctune_point point;
         seed_form(space, form, NULL, false, &point);
-        if (seed_waves(space, form, sizes[i], &point)) {
+        if (seed_waves(space, form, i < 3 ? sizes[i] : 0, i == 3, &point)) {
             ctune_space_normalise(space, &point);
             n = add_seed(&point, out, n, max);
         }
@@ -337,7 +339,8 @@ static int add_band_seeds(const ctune_space *space, int form, ctune_point *out, 
                 ctune_point point;
                 seed_form(space, form, r < 2 ? NULL : &recipes[0], false, &point);
                 if (r < 2) {
-                    (void)seed_waves(space, form, 0, &point);
+                    bool is_skewed = r == 0 && band_is_diagonal(&fs->band[k], i);
+                    (void)seed_waves(space, form, 0, is_skewed, &point);
                 }
                 if (r == 0) {
                     seed_slides(space, form, &point);
