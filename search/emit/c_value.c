@@ -317,8 +317,43 @@ static void print_splat(ctune_emitter *e, const ctune_value *v, const value_row 
 }
 
 /* In parentheses but where it is the whole expression: see print_fma. */
+/* Lanes of one or two variables of the value's own type: source[2], the second NULL when there is
+ * one; false: it is something else, or the prelude has no shuffle of so many. */
+static bool find_sources(const ctune_value *v, const ctune_value **source) {
+    source[0] = source[1] = NULL;
+    for (int i = 0; i < v->n_kids; i++) {
+        const ctune_value *kid = v->kids[i];
+        const ctune_value *from = kid->op == CTUNE_V_EXTRACT ? kid->kids[0] : NULL;
+        if (from == NULL || from->op != CTUNE_V_VAR || from->type != v->type ||
+            from->lanes != v->lanes) {
+            return false;
+        }
+        if (source[0] == NULL || from == source[0]) {
+            source[0] = from;
+        } else if (source[1] == NULL || from == source[1]) {
+            source[1] = from;
+        } else {
+            return false;
+        }
+    }
+    return v->lanes == 2 || v->lanes == 4 || v->lanes == 8;
+}
+
 static void print_gather(ctune_emitter *e, const ctune_value *v, const value_row *row) {
+    const ctune_value *source[2];
     (void)row;
+    if (find_sources(v, source)) { /* not every compiler finds it in the list of lanes */
+        ctune_text_printf(e->out, "CTUNE_SHUFFLE%d(", v->lanes);
+        emit_value(e, source[0], CTUNE_LEVEL_ANY);
+        text(e, ", ");
+        emit_value(e, source[1] != NULL ? source[1] : source[0], CTUNE_LEVEL_ANY);
+        for (int i = 0; i < v->n_kids; i++) {
+            bool is_second = v->kids[i]->kids[0] != source[0];
+            ctune_text_printf(e->out, ", %d", v->kids[i]->lane + (is_second ? v->lanes : 0));
+        }
+        text(e, ")");
+        return;
+    }
     ctune_text_printf(e->out, "%s(%s){", e->options->target->is_c90 ? "__extension__ " : "",
                       emit_type(e, v->type, v->lanes));
     print_list(e, v, CTUNE_LEVEL_ANY);
