@@ -10,7 +10,8 @@
  * update stage (x op= e with op associative, e not reading x) is `reduction`: droppable for
  * integers always (exact: the emitter computes in unsigned), for floats only when the region or
  * the stage says reassoc.
- * Integer min= and max=, too.
+ * Integer min= and max=, too. Updates of one element by different statements likewise, when they
+ * are of one class: sums and differences, or all minima, ...
  */
 #ifndef CTUNE_SEARCH_DEPS_DEPS_H
 #define CTUNE_SEARCH_DEPS_DEPS_H

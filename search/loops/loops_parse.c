@@ -224,6 +224,11 @@ static void parse_annotation(loops_parser *p, ctune_lnode *n) {
     if (n->ann == CTUNE_LANN_UNROLL || n->ann == CTUNE_LANN_SUM) {
         n->factor = te_expect_int(&p->te);
     }
+    if (n->ann == CTUNE_LANN_SLIDE && p->te.token.kind == TE_NUMBER) {
+        n->before = te_expect_int(&p->te);
+        te_expect(&p->te, ",");
+        n->behind = te_expect_int(&p->te);
+    }
     if (n->ann == CTUNE_LANN_PARALLEL) {
         n->collapse = te_accept(&p->te, "collapse") ? te_expect_small(&p->te, 0, 1 << 16) : 1;
         n->is_dynamic = te_accept(&p->te, "dynamic");

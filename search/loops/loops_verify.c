@@ -191,7 +191,8 @@ static bool has_constant_bounds(const ctune_lnode *node) {
 }
 
 static bool is_independent(ctune_lann ann) {
-    return ann == CTUNE_LANN_PARALLEL || ann == CTUNE_LANN_SIMD || ann == CTUNE_LANN_VECTOR;
+    return ann == CTUNE_LANN_PARALLEL || ann == CTUNE_LANN_SIMD || ann == CTUNE_LANN_SLIDE ||
+           ann == CTUNE_LANN_VECTOR;
 }
 
 /* The loops that share a parallel loop's iterations: only kids, bounds known before all of them. */
@@ -234,6 +235,8 @@ static ctune_status verify_for(loops_verifier *v, const ctune_lnode *node) {
     CHECK((unsigned)node->ann < CTUNE_N_LANNS, "loop %s has a broken annotation", name);
     CHECK((node->ann != CTUNE_LANN_UNROLL && node->ann != CTUNE_LANN_SUM) || node->factor >= 1,
           "loop %s is unrolled %lld times", name, (long long)node->factor);
+    CHECK(node->ann != CTUNE_LANN_SLIDE || (node->before >= 0 && node->behind >= 0),
+          "loop %s slides over fewer than no iterations", name);
     CHECK((node->ann != CTUNE_LANN_FULL && node->ann != CTUNE_LANN_VECTOR) ||
               has_constant_bounds(node),
           "loop %s is to be repeated or vectorised and its bounds are not constant", name);

@@ -1,7 +1,8 @@
 /*
  * Lowering: nest -> loops. This file walks the nest; bounds come from range.c, conditions from
  * guards.c and fixed.c, values from import.c, register tiles from tile.c and partial.c, packed
- * copies from pack.c, temporaries from temps.c, placed statements from placed.c.
+ * copies from pack.c, temporaries from temps.c and windows.c, placed statements from placed.c,
+ * skewed arrays from skew.c.
  */
 #include "search/lower/lower_private.h"
 
@@ -208,9 +209,11 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into)
     if (nn->ann == CTUNE_ANN_VECTOR && lower_adds_up(w, node)) {
         loop->ann = is_innermost(loop) ? CTUNE_LANN_SUM : CTUNE_LANN_SERIAL;
         loop->factor = w->nest->node[nn->outer].step;
-    } else if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
-        loop->ann = CTUNE_LANN_SIMD;
+    } else if (nn->ann == CTUNE_ANN_VECTOR && !sets_outer(w, node)) {
+        loop->ann = is_innermost(loop) ? CTUNE_LANN_SIMD : CTUNE_LANN_SERIAL;
         lower_lanes_of_calls(w, node, loop, into);
+    } else if (nn->ann == CTUNE_ANN_SLIDE && is_innermost(loop) && !sets_outer(w, node)) {
+        loop->ann = CTUNE_LANN_SLIDE;
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
         loop->ann = CTUNE_LANN_UNROLL;
         loop->factor = w->nest->node[nn->outer].step;
@@ -227,43 +230,43 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into)
     }
 }
 
-static int find_register_at(const lowerer *w, int node) {
-    for (int c = 0; c < w->nest->n_caches; c++) {
-        if (w->nest->cache[c].kind == CTUNE_CACHE_REGISTER && w->nest->cache[c].at == node) {
-            return w->nest->cache[c].stmt;
+/* The statement in part `kid` of the loop's body whose register tile sits at the loop; -1. */
+static int find_register_at(const lowerer *w, int node, int kid) {
+    for (int c = 0; c < w->nest->n_caches && !w->no_register; c++) {
+        const ctune_cache *cache = &w->nest->cache[c];
+        if (cache->kind == CTUNE_CACHE_REGISTER && cache->at == node &&
+            lower_is_ancestor(w, kid, ctune_nest_find_stmt(w->nest, cache->stmt))) {
+            return cache->stmt;
         }
     }
     return -1;
 }
 
-/* The body of loop `node` (or of the root): packed copies, declarations, children. */
-ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
-    lower_decls_at(w, node, into);
-    int stmt = w->no_register ? -1 : find_register_at(w, node);
-    if (stmt < 0) {
-        return lower_kids(w, node, into);
+ctune_status lower_kid(lowerer *w, int node, int kid, ctune_lnode *into) {
+    int stmts[CTUNE_MAX_STMTS];
+    ctune_status status = w->no_register ? CTUNE_OK : lower_packs_at(w, node, kid, into);
+    if (lower_stmts_under(w, kid, stmts) == 1) {
+        into = lower_open_guard(w, stmts[0], into);
     }
-    ctune_status status = lower_packs_at(w, node, w->nest->node[node].first, into);
-    return status == CTUNE_OK ? lower_register(w, node, stmt, into) : status;
+    return status == CTUNE_OK ? lower_node(w, kid, into) : status;
 }
 
-ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
-    ctune_status status = CTUNE_OK;
-    for (int kid = w->nest->node[node].first; kid >= 0; kid = w->nest->node[kid].next) {
-        int stmts[CTUNE_MAX_STMTS];
-        ctune_lnode *where = into;
-        if (!w->no_register) {
-            status = lower_packs_at(w, node, kid, into);
+/* The body of loop `node` (or of the root): declarations, then each part with its packed copies. */
+ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
+    ctune_status status = lower_decls_at(w, node, into);
+    for (int kid = w->nest->node[node].first; kid >= 0 && status == CTUNE_OK;
+         kid = w->nest->node[kid].next) {
+        int stmt = find_register_at(w, node, kid);
+        if (stmt < 0) {
+            status = lower_kid(w, node, kid, into);
+            continue;
         }
-        if (lower_stmts_under(w, kid, stmts) == 1) {
-            where = lower_open_guard(w, stmts[0], into);
-        }
-        status = status == CTUNE_OK ? lower_node(w, kid, where) : status;
-        if (status != CTUNE_OK) {
-            return status;
-        }
+        status = lower_packs_at(w, node, kid, into);
+        bool is_part = kid != w->nest->node[node].first || w->nest->node[kid].next >= 0;
+        ctune_lnode *where = is_part ? lower_open_guard(w, stmt, into) : into;
+        status = status == CTUNE_OK ? lower_register(w, node, stmt, where) : status;
     }
-    return CTUNE_OK;
+    return status;
 }
 
 /* Statements under a loop that run in it on their own account. */
@@ -405,7 +408,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     }
     w->node_lo[node] = full_lo;
     open_level(w, node, var, &lo, is_aligned);
-    status = lower_children(w, node, loop);
+    status = lower_isolated(w, node, loop);
     lower_pop(w);
     w->node_var[node] = -1;
     if (value == NULL) {
@@ -438,9 +441,10 @@ static bool make_tables(lowerer *w) {
     w->temp_scope = CTUNE_NEW_ARRAY(w->arena, int, n);
     w->temp_base = ctune_arena_array(w->arena, (size_t)n, sizeof *w->temp_base);
     w->temp_index = ctune_arena_array(w->arena, (size_t)n, sizeof *w->temp_index);
+    w->temp_tile = ctune_arena_array(w->arena, (size_t)n, sizeof *w->temp_tile);
     w->setup = ctune_lnode_new(w->loops, CTUNE_L_SEQ);
     if (w->scalar_var == NULL || w->temp_buffer == NULL || w->temp_scope == NULL ||
-        w->temp_base == NULL || w->temp_index == NULL || w->setup == NULL) {
+        w->temp_base == NULL || w->temp_index == NULL || w->temp_tile == NULL || w->setup == NULL) {
         return false;
     }
     for (int t = 0; t < n; t++) {
@@ -485,6 +489,9 @@ static ctune_status lower_program(lowerer *w) {
     if (status == CTUNE_OK) {
         lower_scalars(w, w->loops->root);
         status = lower_children(w, 0, w->loops->root);
+    }
+    if (status == CTUNE_OK) {
+        status = lower_skews(w);
     }
     join_setup(w);
     return status == CTUNE_OK ? ctune_loops_status(w->loops) : status;

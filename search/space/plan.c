@@ -34,6 +34,25 @@ static void settle(decoder *dec, int slot, int value) {
     }
 }
 
+/* Choice i of a list of sizes, the least first, inside the tile around: one that does not fit is
+ * all of the tile where its size is a multiple of `unit`, else the greatest that fits; -1: none
+ * does. *i becomes the least choice that means the same. */
+static int fit(const part_tile *limit, const ctune_point *point, const int *sizes, int unit,
+               int *i) {
+    int size = limit == NULL ? 0 : part_size(limit, point);
+    if (limit == NULL || sizes[*i] <= size) {
+        return sizes[*i];
+    }
+    while (*i >= 0 && sizes[*i] > size) {
+        --*i;
+    }
+    if (*i < 0 || sizes[*i] == size || size % unit != 0) {
+        return *i < 0 ? -1 : sizes[*i];
+    }
+    ++*i;
+    return size;
+}
+
 static void decode_unroll(decoder *dec, const chain *c, int which, plan *p) {
     int n_sizes = which == 0 ? N_UNROLL : N_UNROLL2;
     const int *sizes = which == 0 ? unroll_sizes : unroll2_sizes;
@@ -41,23 +60,30 @@ static void decode_unroll(decoder *dec, const chain *c, int which, plan *p) {
     int d = c->u[take(dec, slot, c->n_u)];
     /* outside a register tile an unrolled loop is only an unrolled loop: the compiler does that
      * itself */
+    int least = 0;
     bool is_free = d >= 0 && d != p->v && !(which == 1 && d == p->u[0]) &&
-                   p->shape == SHAPE_REGISTER && !(c->reduce >> d & 1) && (c->unroll_ok >> d & 1);
+                   p->shape == SHAPE_REGISTER && !(c->reduce >> d & 1) && (c->unroll_ok >> d & 1) &&
+                   fit(c->limit[d], dec->point, sizes, 1, &least) > 0;
     if (!is_free) {
         settle(dec, slot, 0);
         return;
     }
     p->u[which] = d;
-    p->reg[d] = sizes[take(dec, c->slots.unroll[which], n_sizes)];
+    int i = take(dec, c->slots.unroll[which], n_sizes);
+    p->reg[d] = fit(c->limit[d], dec->point, sizes, 1, &i);
+    settle(dec, c->slots.unroll[which], i);
 }
 
 static void decode_vector(decoder *dec, const chain *c, plan *p) {
     int i = take(dec, c->slots.v, c->n_v);
     int d = c->v[i];
     bool is_tile = p->shape != SHAPE_REGISTER || (d >= 0 && (c->unroll_ok & ~c->reduce) >> d & 1);
-    if (d >= 0 && is_tile) {
+    int least = 0, unit = c->elem_bytes < 16 ? 16 / c->elem_bytes : 1;
+    if (d >= 0 && is_tile && fit(c->limit[d], dec->point, c->lanes, unit, &least) > 0) {
+        int k = take(dec, c->slots.lanes, c->n_lanes);
         p->v = d;
-        p->reg[d] = c->lanes[take(dec, c->slots.lanes, c->n_lanes)];
+        p->reg[d] = fit(c->limit[d], dec->point, c->lanes, unit, &k);
+        settle(dec, c->slots.lanes, k);
     } else if (d >= 0) {
         settle(dec, c->slots.v, c->n_v - 1);
     }
@@ -69,7 +95,8 @@ static void decode_tiles(decoder *dec, const chain *c, plan *p) {
     for (int d = 0; d < c->m; d++) {
         int size = c->cache[d][take(dec, c->slots.cache[d], c->n_cache[d])];
         size = (size + p->reg[d] - 1) / p->reg[d] * p->reg[d];
-        if (size > p->reg[d] && size < c->extent[d]) {
+        bool fits = c->limit[d] == NULL || size < part_size(c->limit[d], dec->point);
+        if (size > p->reg[d] && size < c->extent[d] && fits) {
             p->cache[d] = size;
         } else {
             settle(dec, c->slots.cache[d], 0);
@@ -134,6 +161,9 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     for (int d = 0; d < MAX_BAND; d++) {
         out->reg[d] = 1;
     }
+    if (c->m == 0 && c->n_rows > 0) {
+        out->rows = c->rows[take(&dec, c->slots.rows, c->n_rows)];
+    }
     if (c->m > 0) {
         out->shape = c->shape[take(&dec, c->slots.shape, c->n_shapes)];
     }
@@ -154,6 +184,9 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     }
     if (out->shape == SHAPE_PLAIN && out->v >= 0) {
         out->is_streamed = take(&dec, c->slots.stream, 2) == 1;
+    }
+    if (out->shape == SHAPE_SOURCE || (out->shape == SHAPE_PLAIN && out->v < 0)) {
+        out->slides = take(&dec, c->slots.slide, 2) == 1;
     }
     decode_parallel(&dec, c, out);
 }
@@ -186,6 +219,18 @@ void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, a
             list->item[at].value = 0;
             list->n = at + 1;
         }
+    }
+}
+
+void plan_decode_parts(const form_parts *p, const ctune_point *point, plan_parts *out,
+                       active_list *list) {
+    decoder dec = {point, list};
+    memset(out, 0, sizeof *out);
+    for (int t = 0; t < p->n; t++) {
+        out->size[t] = p->tile[t].size[take(&dec, p->tile[t].slot, p->tile[t].n_sizes)];
+    }
+    if (p->n_loops > 0) {
+        out->order = take(&dec, p->order_slot, p->perms.n_perms);
     }
 }
 

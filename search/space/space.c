@@ -26,13 +26,15 @@ static void form_space_destroy(form_space *fs) {
     free(fs);
 }
 
-static bool is_known_form(const ctune_space *space, const ctune_form *form) {
+/* The form of the space with that tree and no parts in tiles; -1. */
+static int find_form(const ctune_space *space, const ctune_form *form) {
     for (int f = 0; f < space->n_forms; f++) {
-        if (ctune_tree_is_equal(space->form[f]->form->tree, form->tree)) {
-            return true;
+        if (space->form[f]->parts.n_loops == 0 &&
+            ctune_tree_is_equal(space->form[f]->form->tree, form->tree)) {
+            return f;
         }
     }
-    return false;
+    return -1;
 }
 
 /* Entries (search/bound) that structures may cost, 20 to 200 ns each: all but the source's own
@@ -66,7 +68,7 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
         bound_end(space, begun);
     }
     bool is_wanted =
-        status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS && !is_known_form(space, form);
+        status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS && find_form(space, form) < 0;
     if (!is_wanted) {
         form_space_destroy(fs);
         return status == CTUNE_ENOMEM ? status : CTUNE_OK;
@@ -80,9 +82,67 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     space->form[space->n_forms++] = fs;
     status = chains_find(ctx, space, space->n_forms - 1);
     if (status == CTUNE_OK) {
+        rows_find(space, fs);
         bands_find(fs, space->target->openmp && !space->program->region->serial);
     }
     return status;
+}
+
+/* The parts of a form's heaviest body, tile by tile, or stages placed in tiles of what reads them:
+ * up to three forms. */
+static ctune_status add_parts(ctune_ctx *ctx, ctune_space *space, int form, bool is_placed) {
+    ctune_status status = CTUNE_OK;
+    for (int which = 0; which < 3 && status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS;
+         which++) {
+        const form_space *from = space->form[form];
+        form_space *fs = calloc(1, sizeof *fs);
+        if (fs == NULL) {
+            return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+        }
+        fs->form = from->form;
+        for (int k = 0; k < from->prefix.n; k++) {
+            ctune_schedule_append(&fs->prefix, &from->prefix.prim[k]);
+        }
+        int n = is_placed ? placed_propose(&from->base, which, &fs->base, &fs->parts)
+                          : parts_propose(&from->base, which, &fs->base, &fs->parts);
+        if (n == 0 || fs->prefix.failed) {
+            form_space_destroy(fs);
+            continue;
+        }
+        space->form[space->n_forms++] = fs;
+        status = chains_find(ctx, space, space->n_forms - 1);
+    }
+    return status;
+}
+
+/* Nests fused as far as it goes, and what has parts: the source's order, or the fused one. */
+static ctune_status add_fused(ctune_ctx *ctx, ctune_space *space) {
+    ctune_text prefix;
+    ctune_text_init(&prefix);
+    ctune_schedule schedule;
+    const ctune_form *fused = NULL;
+    ctune_schedule_init(&schedule);
+    ctune_status status = fused_prefix(ctx, space, &prefix);
+    bool is_fused = status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0';
+    if (is_fused) {
+        status = add_form(ctx, space, ctune_text_get(&prefix), FORMS_ENTRIES);
+    }
+    if (is_fused && status == CTUNE_OK) {
+        status = ctune_schedule_parse(ctx, ctune_text_get(&prefix), &schedule);
+    }
+    if (is_fused && status == CTUNE_OK) {
+        status = ctune_program_form(ctx, space->program, &schedule, &fused);
+    }
+    ctune_text_clear(&prefix);
+    ctune_schedule_clear(&schedule);
+    if (status != CTUNE_OK) {
+        return status == CTUNE_EREFUSED ? CTUNE_OK : status;
+    }
+    int form = fused == NULL ? 0 : find_form(space, fused);
+    if (form >= 0 && space->n_forms > 0) {
+        status = add_parts(ctx, space, form, false);
+    }
+    return status == CTUNE_OK && space->n_forms > 0 ? add_parts(ctx, space, 0, true) : status;
 }
 
 static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
@@ -152,6 +212,9 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
         status = add_form(ctx, space, prefixes[k], FORMS_ENTRIES);
     }
     if (status == CTUNE_OK) {
+        status = add_fused(ctx, space);
+    }
+    if (status == CTUNE_OK) {
         status = add_pieces(ctx, space);
     }
     if (status == CTUNE_OK) {
@@ -207,7 +270,7 @@ static double band_size(const band *b) {
 }
 
 static double chain_size(const chain *c) {
-    double par = n_at(c->slots.par, N_PAR_CHOICES);
+    double par = n_at(c->slots.par, N_PAR_CHOICES) * n_at(c->slots.rows, c->n_rows);
     if (c->m == 0 || c->slots.shape < 0) {
         return par;
     }
@@ -238,6 +301,11 @@ double ctune_space_size(const ctune_space *space) {
         for (int k = 0; k < space->form[f]->n_bands; k++) {
             points *= band_size(&space->form[f]->band[k]);
         }
+        const form_parts *p = &space->form[f]->parts;
+        for (int t = 0; t < p->n; t++) {
+            points *= n_at(p->tile[t].slot, p->tile[t].n_sizes);
+        }
+        points *= p->n_loops > 0 ? n_at(p->order_slot, p->perms.n_perms) : 1;
         size += points;
     }
     return size;
@@ -256,8 +324,19 @@ static void find_active(const ctune_space *space, const ctune_point *point, acti
     plan_band pb;
     list->n = 0;
     list->item[list->n++] = (active){0, (int16_t)space->n_forms, (int16_t)form};
+    plan_parts pp;
+    plan_decode_parts(&space->form[form]->parts, point, &pp, list);
+    int16_t rows[MAX_CHAINS];
+    int n_rows = 0;
     for (int k = 0; k < space->form[form]->n_chains; k++) {
-        plan_decode(space->form[form]->chain[k], point, &p, list);
+        const chain *c = space->form[form]->chain[k];
+        if (rows_hold(space->form[form], c, n_rows, rows)) {
+            continue;
+        }
+        plan_decode(c, point, &p, list);
+        if (p.rows > 0) {
+            rows[n_rows++] = c->outer[c->n_outer - 1];
+        }
     }
     for (int k = 0; k < space->form[form]->n_bands; k++) {
         plan_decode_band(&space->form[form]->band[k], point, &pb, list);
@@ -347,6 +426,13 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
     const form_space *fs = space->form[point_form(space, point)];
     memcpy(nest, &fs->base,
            offsetof(ctune_nest, node) + (size_t)fs->base.n_nodes * sizeof fs->base.node[0]);
+    if (fs->parts.n_loops > 0) {
+        plan_parts p;
+        plan_decode_parts(&fs->parts, point, &p, NULL);
+        if (!parts_build(&fs->parts, &p, nest, schedule)) {
+            return false;
+        }
+    }
     for (int k = 0; k < fs->n_bands; k++) {
         plan_band p;
         plan_decode_band(&fs->band[k], point, &p, NULL);
@@ -354,11 +440,20 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
             return false;
         }
     }
+    int16_t rows[MAX_CHAINS];
+    int n_rows = 0;
     for (int k = 0; k < fs->n_chains; k++) {
+        const chain *c = fs->chain[k];
         plan p;
-        plan_decode(fs->chain[k], point, &p, NULL);
-        if (!plan_is_sane(fs->chain[k], &p) || !plan_build(fs->chain[k], &p, nest, schedule)) {
+        if (rows_hold(fs, c, n_rows, rows)) {
+            continue; /* its loops run in lanes as they are */
+        }
+        plan_decode(c, point, &p, NULL);
+        if (!plan_is_sane(c, &p) || !plan_build(c, &p, nest, schedule)) {
             return false;
+        }
+        if (p.rows > 0) {
+            rows[n_rows++] = c->outer[c->n_outer - 1];
         }
     }
     return true;
@@ -412,6 +507,7 @@ static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     for (int k = 0; k < c->n_outer; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
     }
+    ctune_text_append(out, c->n_rows > 1 ? " | rows" : "");
     if (c->m > 0) {
         ctune_text_append(out, " | band");
     }
@@ -451,6 +547,23 @@ static void print_band(const form_space *fs, const band *b, ctune_text *out) {
     ctune_text_append(out, b->may_wave ? " | threads\n" : "\n");
 }
 
+static void print_parts(const form_space *fs, ctune_text *out) {
+    const form_parts *p = &fs->parts;
+    ctune_text_append(out, p->n_placed > 0 ? "    placed" : "    parts");
+    for (int k = 0; k < p->n_placed; k++) {
+        ctune_text_printf(out, " %s",
+                          ctune_stmt_name(fs->base.region, fs->form->tree, p->placed[k]));
+    }
+    ctune_text_append(out, p->n > 0 ? " in tiles of" : " in iterations of");
+    for (int t = 0; t < p->n; t++) {
+        ctune_text_printf(out, " %s", p->tile[t].inner_name);
+    }
+    if (p->n == 0) {
+        ctune_text_printf(out, " %s", fs->base.node[p->loop[p->n_loops - 1]].name);
+    }
+    ctune_text_append(out, "\n");
+}
+
 /* Its primitives on one line. */
 static void print_prefix(int form, const char *prefix, ctune_text *out) {
     ctune_text_printf(out, "form %d: %s", form, *prefix == '\0' ? "source" : "");
@@ -469,6 +582,9 @@ void ctune_space_print(const ctune_space *space, ctune_text *out) {
     for (int f = 0; f < space->n_forms; f++) {
         const form_space *fs = space->form[f];
         print_prefix(f, fs->form->prefix, out);
+        if (fs->parts.n_loops > 0) {
+            print_parts(fs, out);
+        }
         for (int k = 0; k < fs->n_chains; k++) {
             print_chain(fs, fs->chain[k], out);
         }
