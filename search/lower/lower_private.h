@@ -1,7 +1,7 @@
 /*
  * State shared by the files of the lowering: lower.c (walk), range.c (bounds of loops), guards.c
  * and fixed.c (conditions), import.c (stages as values), placed.c (placed statements), tile.c and
- * partial.c (register tiles), pack.c, temps.c, threads.c.
+ * partial.c (register tiles), pack.c and turn.c, temps.c, threads.c.
  */
 #ifndef CTUNE_SEARCH_LOWER_PRIVATE_H
 #define CTUNE_SEARCH_LOWER_PRIVATE_H
@@ -326,6 +326,25 @@ const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lowe
  * NULL when memory is out. */
 ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lower_limit *lo,
                          const lower_limit *hi, ctune_lnode *into);
+
+/* The open panel of a copy: its elements [lo, end), the value or zero. */
+void lower_copy_lanes(lowerer *w, const lower_packed *p, int dim, const ctune_aff *lo,
+                      const ctune_aff *end, bool is_zero, ctune_lnode *into);
+/* Conditions for a whole panel to be valid, beyond what its own loop says: their number; conds
+ * [lo->n + hi->n]. */
+int lower_panel_conds(lowerer *w, const lower_packed *p, const lower_limit *lo,
+                      const lower_limit *hi, const ctune_aff **conds);
+/* One step of the open panel, whole or not. */
+ctune_status lower_fill_panel(lowerer *w, const lower_packed *p, int dim, ctune_lnode *into);
+
+/* ---- turn.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* The open panel (over dim) for all values lo .. hi of q_dim, by blocks that are turned; *is_done
+ * false: it cannot be so, and nothing has been done. */
+ctune_status lower_turn(lowerer *w, const lower_packed *p, int dim, int q_dim,
+                        const lower_limit *lo, const lower_limit *hi, ctune_lnode *into,
+                        bool *is_done);
 
 /* ---- threads.c
  * --------------------------------------------------------------------------------------------
