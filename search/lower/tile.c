@@ -19,12 +19,13 @@
 
 /* ---- which loops are the tile ---------------------------------------------------------------- */
 
-/* A loop of the reduction whose only child, its inner level, is unrolled: the node of that, -1. */
+/* A loop of the reduction whose only child, its inner level, is unrolled: the node of that, -1.
+ * One whose steps a wave counts stays on their grid. */
 static int unrolled_reduction(const lowerer *w, int stmt, int node) {
     const ctune_nnode *nn = &w->nest->node[node];
     const ctune_stmt *s = &w->tree->stmts[stmt];
     if (nn->kind != CTUNE_NN_LOOP || nn->step == 1 || nn->sum >= 0 || nn->ann != CTUNE_ANN_SERIAL ||
-        nn->first < 0) {
+        nn->first < 0 || ctune_nest_is_aligned(w->nest, node)) {
         return -1;
     }
     const ctune_nnode *kid = &w->nest->node[nn->first];

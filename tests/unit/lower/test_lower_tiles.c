@@ -66,6 +66,9 @@ static void test_steps(void **state) {
     assert_runs(&f, STEPS("4") "reorder k0 i0 j0 k1 i1 j1;" STEPS_TILE);
     assert_runs(&f, STEPS("4") "reorder i0 j0 k0 i1 k1 j1;" STEPS_TILE);
     assert_runs(&f, "split_domain i at i < 5;" STEPS("4") "reorder i0 j0 k0 k1 i1 j1;" STEPS_TILE);
+    /* a wave counts the steps: not every number of it has some */
+    assert_runs(&f, STEPS("4") "reorder i0 j0 k0 k1 i1 j1; wave 2*k0 - 2*i0 -> x;" STEPS_TILE);
+    assert_runs(&f, STEPS("4") "reorder i0 j0 k0 k1 i1 j1; wave 3*k0 + j0 -> x;" STEPS_TILE);
     assert_runs(&f, STEPS("4") "reorder i0 j0 k0 k1 i1 j1; tile k + i by 6 -> x at i0;" STEPS_TILE);
     fixture_clear(&f);
 }
