@@ -30,9 +30,12 @@ static const ctune_value *read_at(const turner *t, const ctune_aff *lane, int64_
     return v != NULL && v->op == CTUNE_V_LOAD && v->lanes == 1 ? v : NULL;
 }
 
-/* Neighbours along q, none along the lanes. */
+/* Neighbours along q, none along the lanes; where a skewed array keeps them they are none. */
 static bool is_turned(const turner *t) {
     ctune_loops *l = t->w->loops;
+    if (ctune_nest_skew_of(t->w->nest, t->p->expr->access.tensor) >= 0) {
+        return false;
+    }
     const ctune_aff *lane = ctune_loops_var_aff(l, t->p->tile_var, 1, 0);
     const ctune_value *v = read_at(t, lane, 0);
     if (v == NULL || v->place.n_idx == 0 || !ctune_type_has_vectors(v->type) ||

@@ -39,6 +39,13 @@ static void test_packs(void **state) {
     assert_runs(&f, REGISTER "wave i0 + j0 -> w; cache_read S0.1 at w pack; cache_read S0.0 at "
                              "root pack; cache_write S0 at j0 register");
     assert_runs(&f, "tile i + j by 8 -> x at i; cache_read S0.1 at x pack");
+    /* rows are turned into columns where they are rows: in the array, not in a skewed copy */
+#define LANES_I                                                                                    \
+    "split i 24 -> i0 i1; split i1 12 -> i1 i2; split k 16 -> k0 k1; reorder k0 i0 j i1 k1 i2;"    \
+    "vectorize i2; cache_read S0.0 at i0 pack; cache_write S0 at i1 register;"
+    assert_runs(&f, LANES_I);
+    assert_runs(&f, LANES_I "skew A 2");
+    assert_runs(&f, LANES_I "skew A 0");
     fixture_clear(&f);
 }
 
