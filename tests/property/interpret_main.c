@@ -59,6 +59,8 @@ typedef struct interpret {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+enum { MAX_ELEMENTS = 1 << 22 };
+
 static bool memory_create(const ctune_region *region, const int64_t *params, memory *m) {
     memset(m, 0, sizeof *m);
     for (int t = 0; t < region->n_tensors; t++) {
@@ -67,7 +69,7 @@ static bool memory_create(const ctune_region *region, const int64_t *params, mem
         if (region->tensors[t].is_temp) {
             continue;
         }
-        if (n < 0 || n > 1 << 22) {
+        if (n < 0 || n > MAX_ELEMENTS) {
             return false;
         }
         m->bytes[t] = (size_t)n * (size_t)region->tensors[t].elem_stride_bytes;
@@ -131,9 +133,25 @@ static bool is_small(const ctune_region *region, const int64_t *params) {
     return true;
 }
 
+/* Does each tensor have so few elements that memory_create takes it? */
+static bool is_storable(const ctune_region *region, const int64_t *params) {
+    for (int t = 0; t < region->n_tensors; t++) {
+        int64_t extents[CTUNE_MAX_RANK], n = ctune_tensor_shape(region, t, params, extents);
+        if (!region->tensors[t].is_temp && (n < 0 || n > MAX_ELEMENTS)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool set_create(interpret *p, int which, value_set *s) {
     const ctune_region *r = p->region;
     choose_sizes(p, which, s->params);
+    for (int tries = 0; tries < 8 && !is_storable(r, s->params); tries++) {
+        for (int i = 0; i < r->n_params; i++) {
+            s->params[i] = s->params[i] > 1 ? s->params[i] / 2 : s->params[i];
+        }
+    }
     for (; which > 0 && !is_small(r, s->params); which -= 2) {
         choose_sizes(p, which > 2 ? which - 2 : 0, s->params);
     }
