@@ -365,6 +365,13 @@ static bool region_open(interpret *p, int id) {
         ctune_space_create(&p->ctx, p->program, &p->target, &p->space) != CTUNE_OK) {
         return false; /* too complex: refused by dependences */
     }
+    int64_t least[CTUNE_MAX_PARAMS];
+    for (int i = 0; i < CTUNE_MAX_PARAMS; i++) {
+        least[i] = 1;
+    }
+    if (!is_storable(p->region, least)) {
+        return false; /* extents without a parameter */
+    }
     for (int i = 0; i < N_SETS; i++) {
         if (!set_create(p, i, &p->sets[i])) {
             fprintf(stderr, "FAIL values of region %d: %s\n", id, p->ctx.error);
