@@ -242,6 +242,9 @@ ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
     if (stmt < 0) {
         return lower_kids(w, node, into);
     }
+    if (lower_is_gpu_tile(w, node)) {
+        return lower_gpu_register(w, node, stmt, into);
+    }
     ctune_status status = lower_packs_at(w, node, w->nest->node[node].first, into);
     return status == CTUNE_OK ? lower_register(w, node, stmt, into) : status;
 }
@@ -251,13 +254,18 @@ ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
     for (int kid = w->nest->node[node].first; kid >= 0; kid = w->nest->node[kid].next) {
         int stmts[CTUNE_MAX_STMTS];
         ctune_lnode *where = into;
-        if (!w->no_register) {
+        if (!w->no_register && !w->is_gpu) {
             status = lower_packs_at(w, node, kid, into);
+        } else if (w->is_gpu) {
+            status = lower_shared_at(w, node, kid, into);
         }
         if (lower_stmts_under(w, kid, stmts) == 1) {
             where = lower_open_guard(w, stmts[0], into);
         }
-        status = status == CTUNE_OK ? lower_node(w, kid, where) : status;
+        bool is_launch = w->is_gpu && w->launch < 0 && !ctune_nest_is_host(w->nest, kid);
+        if (status == CTUNE_OK) {
+            status = is_launch ? lower_launch(w, kid, where) : lower_node(w, kid, where);
+        }
         if (status != CTUNE_OK) {
             return status;
         }
@@ -376,11 +384,18 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         }
     }
     int var = ctune_loops_index_var(w->loops, nn->name);
+    bool is_bound = ctune_ann_is_bound(nn->ann), is_point = lower_gpu_is_point(w, node);
     bool may_fix = w->nest->n_sums > 0 && nn->step == 1 && nn->ann == CTUNE_ANN_SERIAL;
     const ctune_aff *value = may_fix ? lower_fixed_value(w, &lo, &hi) : NULL;
-    ctune_lnode *loop = value != NULL
-                            ? lower_fixed(w, var, value, &lo, &hi, into)
-                            : lower_for(w, var, &lo, &hi, nn->step, CTUNE_LANN_SERIAL, into);
+    ctune_lnode *loop;
+    if (is_bound || is_point) {
+        loop = is_point ? lower_gpu_points(w, node, &value, into) : into;
+        value = is_point ? value : lower_bound_value(w, node);
+        loop = lower_bound_loop(w, node, var, value, &lo, &hi, loop);
+    } else {
+        loop = value != NULL ? lower_fixed(w, var, value, &lo, &hi, into)
+                             : lower_for(w, var, &lo, &hi, nn->step, CTUNE_LANN_SERIAL, into);
+    }
     if (loop == NULL) {
         return ctune_loops_status(w->loops);
     }
@@ -399,15 +414,18 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         }
     }
     w->node_var[node] = var;
-    if (is_aligned || lo.n_groups > 1) {
+    if (is_aligned || lo.n_groups > 1 || ((is_bound || is_point) && nn->step > 1)) {
         full_lo.n = 0;
     }
     w->node_lo[node] = full_lo;
-    open_level(w, node, var, &lo, is_aligned);
+    w->node_value[node] = is_bound || is_point ? value : NULL;
+    bool is_plain = value == NULL && loop->lo != NULL && loop->lo->n_terms == 0;
+    w->node_least[node] = is_plain ? loop->lo : NULL;
+    open_level(w, node, var, &lo, is_aligned || is_bound || is_point);
     status = lower_children(w, node, loop);
     lower_pop(w);
     w->node_var[node] = -1;
-    if (value == NULL) {
+    if (value == NULL && !is_bound && !is_point) {
         annotate(w, node, loop, into);
     }
     return status;
@@ -419,7 +437,11 @@ ctune_status lower_node(lowerer *w, int node, ctune_lnode *into) {
     switch (nn->kind) {
     case CTUNE_NN_STMT:
         lower_env_get(w, nn->stmt, &env);
-        lower_instance(w, &env, true, into);
+        if (w->gpu_tile != NULL) {
+            lower_gpu_instance(w, &env, into);
+        } else {
+            lower_instance(w, &env, true, w->is_gpu ? lower_axes_guard(w, node, into) : into);
+        }
         return CTUNE_OK;
     case CTUNE_NN_SEQ:
         return lower_children(w, node, into);
@@ -449,6 +471,11 @@ static bool make_tables(lowerer *w) {
         w->node_var[i] = -1;
     }
     w->parallel_node = -1;
+    w->launch = -1;
+    w->is_gpu = ctune_nest_is_gpu(w->nest);
+    for (int i = 0; i < LOWER_HW_AXES; i++) {
+        w->hw_var[i] = -1;
+    }
     return true;
 }
 

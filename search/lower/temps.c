@@ -196,9 +196,9 @@ static ctune_status axis_range(lowerer *w, const ctune_stmt *plain, int axis,
 
 /* [*base, *end) around the values of a form over the stage's axes, which serve as dims: of the box
  * of its domain. A form that divides an axis has the range that its tensor declares. */
-static ctune_status form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
-                               const ctune_aff *extent, const ctune_aff **base,
-                               const ctune_aff **end) {
+ctune_status lower_form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
+                              const ctune_aff *extent, const ctune_aff **base,
+                              const ctune_aff **end) {
     ctune_stmt plain = {.stage = (int)(stage - w->region->stages),
                         .n_dims = stage->n_axes,
                         .n_cons = stage->n_cons,
@@ -241,7 +241,7 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const 
             continue;
         }
         const ctune_aff *first = NULL, *last = NULL;
-        ctune_status status = form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
+        ctune_status status = lower_form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
         if (status != CTUNE_OK) {
             return status;
         }
@@ -269,6 +269,11 @@ static bool is_in_parallel(const lowerer *w, int scope) {
 /* A buffer over the indices that are not contracted. */
 static ctune_status make_buffer(lowerer *w, int t, const temp_use *use) {
     const ctune_tensor *tensor = &w->region->tensors[t];
+    if (w->is_gpu && ctune_nest_launch(w->nest, w->temp_scope[t]) >= 0) {
+        return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
+                                "a GPU's thread has no room for the temporary array '%s'",
+                                tensor->name);
+    }
     const ctune_aff *extent[CTUNE_MAX_RANK];
     int rank = 0;
     for (int i = 0; i < tensor->rank; i++) {
@@ -312,6 +317,9 @@ ctune_status lower_temps(lowerer *w) {
         bool is_scalar = true;
         for (int i = 0; i < tensor->rank; i++) {
             is_scalar &= is_contracted(w, &use, i, w->temp_scope[t], false);
+        }
+        if (is_scalar && w->is_gpu && ctune_nest_launch(w->nest, w->temp_scope[t]) < 0) {
+            is_scalar = false; /* launches hand it on in memory */
         }
         if (is_scalar) {
             w->scalar_var[t] = ctune_loops_value_var(w->loops, tensor->name, tensor->type, 1, true);

@@ -10,6 +10,7 @@
  * no vector form is gathered from scalar lanes; a body that cannot run in lanes becomes FOR full.
  *   - unroll: FOR full becomes its body, repeated with constants.
  *   - scalars: REGISTER buffers whose every index is constant become value variables; else BLOCK.
+ *   - barriers: in launches, between accesses of one SHARED buffer by different threads.
  *   - share: common operands of straight-line code get a DEF, placed right before their first use;
  *     what does not change in an innermost loop moves in front of it.
  *   - name: identifiers for variables and buffers.
@@ -39,6 +40,7 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
     X(vectorise)                                                                                   \
     X(unroll)                                                                                      \
     X(scalars)                                                                                     \
+    X(barriers)                                                                                    \
     X(share)                                                                                       \
     X(name)
 

@@ -315,10 +315,11 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
     }
     for (int up = nest->node[stmt_node].parent; up > 0; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
-        bool is_spread = loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR;
+        bool is_spread = loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR ||
+                         ctune_ann_is_bound(loop->ann);
         if (is_spread && !is_pinned_loop(nest, stmt, up) && !may_add_up(nest, stmt, up)) {
             return say(why, why_size, "iterations of the %s loop %s update the same element",
-                       loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
+                       ctune_ann_name(loop->ann), loop->name);
         }
     }
     return true;
@@ -362,7 +363,8 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
 bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size) {
     return ctune_nest_check_loads(nest, why, why_size) && check_reductions(nest, why, why_size) &&
            check_vecs(nest, why, why_size) && ctune_nest_check_placed(nest, why, why_size) &&
-           ctune_nest_check_caches(nest, why, why_size);
+           ctune_nest_check_caches(nest, why, why_size) &&
+           ctune_nest_check_gpu(nest, why, why_size);
 }
 
 /* ---- by isl ---- */
@@ -429,7 +431,8 @@ ctune_status ctune_nest_check_exact(ctune_ctx *ctx, ctune_deps *deps, const ctun
     *legal = ctune_nest_check_loads(nest, why, sizeof why) &&
              check_reductions(nest, why, sizeof why) &&
              ctune_nest_check_placed(nest, why, sizeof why) &&
-             ctune_nest_check_caches(nest, why, sizeof why);
+             ctune_nest_check_caches(nest, why, sizeof why) &&
+             ctune_nest_check_gpu(nest, why, sizeof why);
     if (!*legal) {
         ctune_fail(ctx, CTUNE_EREFUSED, "%s", why);
         return CTUNE_OK;
