@@ -139,6 +139,8 @@ bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size);
 struct ctune_deps;
 CTUNE_MUST_USE ctune_status ctune_nest_check_exact(ctune_ctx *ctx, struct ctune_deps *deps,
                                                    const ctune_nest *nest, bool *legal);
+/* Is some loop bound to a GPU? */
+bool ctune_nest_is_gpu(const ctune_nest *nest);
 /* Indented loops, one a line, with caches and statements. */
 void ctune_nest_print(const ctune_nest *nest, ctune_text *out);
 CTUNE_MUST_USE ctune_status ctune_nest_verify(ctune_ctx *ctx, const ctune_nest *nest);

@@ -73,7 +73,6 @@ bool ctune_nest_check_caches(const ctune_nest *nest, char *why, size_t why_size)
 
 /* ---- check_gpu.c: nests with bound loops. What is bound runs in *launches*: the outermost nodes
  * that are bound or have no bound loop inside; the loops around them stay on the host. */
-bool ctune_nest_is_gpu(const ctune_nest *nest);
 /* A loop of the host: serial, with bound loops inside and none around. The root is one. */
 bool ctune_nest_is_host(const ctune_nest *nest, int node);
 /* The launch that node is or is in; -1: node is on the host. */

@@ -176,7 +176,12 @@ static const extract_case refused[] = {
     {"nothing follows", F(LOOP "TUNE;"), {"[not-a-loop]"}},
     {"outside a function", "TUNE; void f(int n, float *a) { " LOOP "}", {"[not-in-function]"}},
     {"label", F("TUNE; here: " LOOP " goto here;"), {"[not-a-loop]"}},
-    {"target", F("TUNE target(cuda); " LOOP), {"[target-unsupported]"}},
+    {"target",
+     "long double q[9];\n" F("TUNE target(cuda); for (int i = 0; i < 9; i++) q[i] = 1;"),
+     {"[target-unsupported]"}},
+    {"target", "double exp(double);\n" F("TUNE target(opencl); for (int i = 0; i < 9; i++) a[i] = "
+                                         "(float)exp(a[i]);"),
+     {"[target-unsupported]"}},
     {"misspelt clause",
      F("TUNE size(n=3); " LOOP),
      {"error [unknown-clause]", "status usage error"}},
