@@ -1,7 +1,7 @@
 # What ctune is from outside.
 #
 # In:  the targets of the top CMakeLists.txt (those that exist), CTUNE_LLVM_ROOT, CTUNE_INSTALL.
-# Out: ctune::ctune, ctune::clang-plugin, ctune::gcc-plugin, ctune::plugin, ctune::runtime and the functions of
+# Out: ctune::ctune, ctune::clang-plugin, ctune::gcc-plugin, ctune::plugin, ctune::runtime, ctune::gpu and the functions of
 #      ctune-functions.cmake in this build; with CTUNE_INSTALL the same after installation, by find_package.
 #
 # The installed targets come from install(EXPORT), so they have one definition, here. Plugins, their common library and
@@ -65,6 +65,7 @@ ctune_export(ctune-clang clang-plugin)
 ctune_export(ctune-gcc gcc-plugin)
 ctune_export(ctune-transform transform)
 ctune_export(ctune-record-runtime record-runtime)
+ctune_export(ctune-gpu gpu)
 
 foreach(module IN LISTS clang_modules) # what ctune-clang loads, one for each version
     string(REPLACE "ctune-clang-" "clang-plugin-" name ${module})
@@ -146,7 +147,7 @@ foreach(target ${exported})
     else()
         set(program_dir ${CMAKE_INSTALL_BINDIR})
     endif()
-    if(target STREQUAL "ctune-record-runtime") # linked by name; the others are loaded by path
+    if(target MATCHES "^ctune-(record-runtime|gpu)$") # linked by name; the others are loaded by path
         set(library_dir ${CMAKE_INSTALL_LIBDIR})
     else()
         set(library_dir ${plugin_dir})
@@ -160,6 +161,9 @@ foreach(target ${exported})
             LIBRARY DESTINATION ${library_dir}
             ARCHIVE DESTINATION ${library_dir})
 endforeach()
+if(TARGET ctune-gpu)
+    install(FILES ${PROJECT_SOURCE_DIR}/runtime/gpu/ctune_gpu.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 install(EXPORT ctune-targets NAMESPACE ctune:: DESTINATION ${config_dir})
 
 include(CMakePackageConfigHelpers)

@@ -44,7 +44,8 @@ static bool tasks_reserve(ctune_ctx *ctx, ctune_dataset *dataset) {
 
 ctune_status ctune_dataset_add_task(ctune_ctx *ctx, ctune_dataset *dataset, const char *name,
                                     const char *kernel) {
-    ctune_dataset_task task = {.best_ns = INFINITY, .weight = 1, .first = dataset->n_rows};
+    ctune_dataset_task task = {
+        .best_ns = INFINITY, .weight = 1, .first = dataset->n_rows, .source = SIZE_MAX};
     task.name = ctune_memory_strdup(ctx, name);
     task.kernel = ctune_memory_strdup(ctx, kernel);
     if (task.name == NULL || task.kernel == NULL || !tasks_reserve(ctx, dataset)) {
@@ -118,6 +119,13 @@ ctune_status ctune_dataset_add_row(ctune_ctx *ctx, ctune_dataset *dataset, const
     task->n_rows++;
     task->best_ns = time_ns < task->best_ns ? time_ns : task->best_ns;
     return CTUNE_OK;
+}
+
+void ctune_dataset_mark_source(ctune_dataset *dataset, double source_ns) {
+    if (dataset->n_tasks > 0 && dataset->task[dataset->n_tasks - 1].n_rows > 0) {
+        dataset->task[dataset->n_tasks - 1].source = dataset->n_rows - 1;
+        dataset->task[dataset->n_tasks - 1].source_ns = source_ns;
+    }
 }
 
 float ctune_dataset_label(const ctune_dataset *dataset, int task, size_t row) {

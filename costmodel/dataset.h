@@ -13,6 +13,8 @@ typedef struct ctune_dataset_task {
     double best_ns; /* fastest row */
     double weight;  /* in the loss and in top-k, 1 by default */
     size_t first, n_rows;
+    size_t source;    /* row of the source's own order; SIZE_MAX: there is none */
+    double source_ns; /* of the original, which is other code than a candidate in that order */
 } ctune_dataset_task;
 
 typedef struct ctune_dataset {
@@ -36,6 +38,9 @@ CTUNE_MUST_USE ctune_status ctune_dataset_set_target(ctune_ctx *ctx, ctune_datas
  * not above 0, an infinite feature (NaN is a missing one). */
 CTUNE_MUST_USE ctune_status ctune_dataset_add_row(ctune_ctx *ctx, ctune_dataset *dataset,
                                                   const float *features, double time_ns);
+/* The last row is the source's own order of its task: what a choice has to beat. source_ns: of the
+ * original. */
+void ctune_dataset_mark_source(ctune_dataset *dataset, double source_ns);
 /* Best of the task / time, 0 for failures, 1 for the best. row: of the data set, one of the task.
  */
 float ctune_dataset_label(const ctune_dataset *dataset, int task, size_t row);

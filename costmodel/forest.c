@@ -26,6 +26,8 @@ ctune_status ctune_forest_create(ctune_ctx *ctx, int n_trees, int n_nodes, ctune
     memset(forest, 0, sizeof *forest);
     forest->n_trees = n_trees;
     forest->n_nodes = n_nodes;
+    forest->n_members = 1;
+    forest->member_end[0] = n_trees;
     forest->root = ctune_memory_grow(ctx, NULL, (size_t)n_trees, sizeof *forest->root);
     forest->node = ctune_memory_grow(ctx, NULL, (size_t)n_nodes, sizeof *forest->node);
     forest->summary = ctune_memory_strdup(ctx, "");
@@ -96,10 +98,21 @@ static bool is_tree_fine(const ctune_forest *forest, int32_t root, int32_t *next
                               is_tree_fine(forest, node->right, next, depth + 1));
 }
 
+static bool are_members_fine(const ctune_forest *forest) {
+    bool is_fine = forest->n_members >= 1 && forest->n_members <= CTUNE_FOREST_MAX_MEMBERS;
+    for (int k = 0; k < forest->n_members && is_fine; k++) {
+        is_fine = forest->member_end[k] >= (k > 0 ? forest->member_end[k - 1] : 0);
+    }
+    return is_fine && forest->member_end[forest->n_members - 1] == forest->n_trees;
+}
+
 ctune_status ctune_forest_verify(ctune_ctx *ctx, const ctune_forest *forest) {
     if (forest->n_features < 0 || forest->n_features > CTUNE_FOREST_MAX_FEATURES ||
         !isfinite(forest->base) || !isfinite(forest->scale) || !isfinite(forest->shift)) {
         return ctune_fail(ctx, CTUNE_EBUG, "forest: a number of its head is out of range");
+    }
+    if (!are_members_fine(forest)) {
+        return ctune_fail(ctx, CTUNE_EBUG, "forest: its members are not all of its trees");
     }
     int32_t next = 0;
     for (int i = 0; i < forest->n_trees; i++) {
@@ -175,12 +188,13 @@ static void tree_eval_lanes(const ctune_forest_node *node, int32_t root, const f
     }
 }
 
-static void block_predict(const ctune_forest *forest, const float *rows, size_t n_rows,
-                          float *sums) {
+/* Trees first .. end - 1 of so few rows that they stay in the cache. */
+static void block_predict(const ctune_forest *forest, int first, int end, const float *rows,
+                          size_t n_rows, float *sums) {
     size_t width = (size_t)forest->n_features;
     bool is_whole = !has_missing(rows, n_rows * width);
     size_t n_lane_rows = is_whole ? n_rows - n_rows % N_LANES : 0;
-    for (int i_tree = 0; i_tree < forest->n_trees; i_tree++) {
+    for (int i_tree = first; i_tree < end; i_tree++) {
         int32_t root = forest->root[i_tree];
         for (size_t i = 0; i < n_lane_rows; i += N_LANES) {
             tree_eval_lanes(forest->node, root, rows + i * width, width, sums + i);
@@ -198,10 +212,28 @@ void ctune_forest_predict(const ctune_forest *forest, const float *rows, size_t 
     }
     for (size_t i = 0; i < n_rows; i += BLOCK_ROWS) {
         size_t n = n_rows - i < BLOCK_ROWS ? n_rows - i : BLOCK_ROWS;
-        block_predict(forest, rows + i * (size_t)forest->n_features, n, scores + i);
+        block_predict(forest, 0, forest->n_trees, rows + i * (size_t)forest->n_features, n,
+                      scores + i);
     }
     for (size_t i = 0; i < n_rows; i++) {
         scores[i] = forest->scale * scores[i] + forest->shift;
+    }
+}
+
+void ctune_forest_predict_members(const ctune_forest *forest, const float *rows, size_t n_rows,
+                                  float *scores) {
+    size_t n_members = (size_t)forest->n_members;
+    for (size_t i = 0; i < n_rows; i += BLOCK_ROWS) {
+        size_t n = n_rows - i < BLOCK_ROWS ? n_rows - i : BLOCK_ROWS;
+        for (size_t k = 0; k < n_members; k++) {
+            float sums[BLOCK_ROWS] = {0};
+            block_predict(forest, k > 0 ? forest->member_end[k - 1] : 0, forest->member_end[k],
+                          rows + i * (size_t)forest->n_features, n, sums);
+            for (size_t r = 0; r < n; r++) {
+                float sum = forest->base + (float)n_members * sums[r];
+                scores[(i + r) * n_members + k] = forest->scale * sum + forest->shift;
+            }
+        }
     }
 }
 
@@ -209,6 +241,13 @@ static ctune_status model_predict(ctune_ctx *ctx, void *self, const float *featu
                                   float *scores) {
     (void)ctx;
     ctune_forest_predict((const ctune_forest *)self, features, n_rows, scores);
+    return CTUNE_OK;
+}
+
+static ctune_status model_predict_members(ctune_ctx *ctx, void *self, const float *features,
+                                          size_t n_rows, float *scores) {
+    (void)ctx;
+    ctune_forest_predict_members((const ctune_forest *)self, features, n_rows, scores);
     return CTUNE_OK;
 }
 
@@ -225,5 +264,7 @@ void ctune_forest_model(const ctune_forest *forest, ctune_model *out) {
                          .n_features = forest->n_features,
                          .self = (void *)(uintptr_t)forest,
                          .predict = model_predict,
+                         .n_members = forest->n_members,
+                         .predict_members = model_predict_members,
                          .input = ctune_forest_input(forest)};
 }

@@ -11,7 +11,11 @@
 #include "costmodel/model.h"
 #include "runtime/text.h"
 
-enum { CTUNE_FOREST_MAX_DEPTH = 64, CTUNE_FOREST_MAX_FEATURES = 1 << 20 };
+enum {
+    CTUNE_FOREST_MAX_DEPTH = 64,
+    CTUNE_FOREST_MAX_FEATURES = 1 << 20,
+    CTUNE_FOREST_MAX_MEMBERS = CTUNE_MODEL_MAX_MEMBERS
+};
 
 /* A node of a tree: a leaf when left < 0. Rows with x[feature] < threshold go left, NaN goes to the
  * side that was learned. Trees lie one behind another, each in preorder: the left child of a node
@@ -29,6 +33,10 @@ typedef struct ctune_forest {
     char objective[32];       /* "rank" or "regression" */
     float base, scale, shift; /* score = scale * (base + sum of leaves) + shift */
     int n_trees, n_nodes;
+    /* An ensemble: trees of member k are member_end[k - 1] .. member_end[k] - 1, and the score is
+     * the mean of the members'. One member: all trees. */
+    int n_members;
+    int member_end[CTUNE_FOREST_MAX_MEMBERS];
     int32_t *root;           /* [n_trees] */
     ctune_forest_node *node; /* [n_nodes] */
     char *summary; /* lines "key value": tasks, rows, targets, scores of the training; "" */
@@ -51,6 +59,7 @@ CTUNE_MUST_USE ctune_status ctune_forest_verify(ctune_ctx *ctx, const ctune_fore
  *     score base 0 scale 0.85 shift -1.25
  *     summary tasks 120               (any number of these)
  *     size trees 1 nodes 3
+ *     members 1                       (of an ensemble alone: ends of the members' trees)
  *     tree                            (each in preorder: a split, its left tree, its right tree)
  *     s 17 0.5 l                      (x[17] < 0.5 goes left, a missing value goes l or r)
  *     v -0.25                         (a leaf)
@@ -73,6 +82,9 @@ CTUNE_MUST_USE ctune_status ctune_forest_check(ctune_ctx *ctx, const ctune_fores
 /* rows [n_rows][forest->n_features]; scores [n_rows]. No allocation. */
 void ctune_forest_predict(const ctune_forest *forest, const float *rows, size_t n_rows,
                           float *scores);
+/* The members' scores of the same rows, scores [n_rows][n_members]: their mean is the forest's. */
+void ctune_forest_predict_members(const ctune_forest *forest, const float *rows, size_t n_rows,
+                                  float *scores);
 /* What its rows hold. */
 ctune_model_input ctune_forest_input(const ctune_forest *forest);
 /* The forest as a model that does not learn. Borrows forest. */

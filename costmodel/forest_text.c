@@ -40,6 +40,13 @@ void ctune_forest_print(const ctune_forest *forest, ctune_text *out) {
     ctune_text_append(out, "\n");
     ctune_summary_print(forest->summary, out);
     ctune_text_printf(out, "size trees %d nodes %d\n", forest->n_trees, forest->n_nodes);
+    if (forest->n_members > 1) {
+        ctune_text_append(out, "members");
+        for (int k = 0; k < forest->n_members; k++) {
+            ctune_text_printf(out, " %d", forest->member_end[k]);
+        }
+        ctune_text_append(out, "\n");
+    }
     int i_tree = 0;
     for (int32_t i = 0; i < forest->n_nodes; i++) {
         if (i_tree < forest->n_trees && forest->root[i_tree] == i) {
@@ -205,6 +212,32 @@ static bool take_tree(ctune_scan *s, ctune_forest *forest, int32_t *next) {
     }
 }
 
+/* "members 75 150": where the trees of each end. */
+static bool take_members(ctune_scan *s, ctune_forest *forest) {
+    if (strncmp(s->at, "members ", 8) != 0) {
+        return true;
+    }
+    s->at += 7;
+    forest->n_members = 0;
+    for (unsigned end, last = 0; *s->at == ' '; last = end) {
+        if (forest->n_members == CTUNE_FOREST_MAX_MEMBERS) {
+            return ctune_scan_fail(s, "fewer members");
+        }
+        if (!ctune_scan_word(s, " ") ||
+            !take_count(s, "where a member's trees end", (unsigned)forest->n_trees, &end)) {
+            return false;
+        }
+        if (end < last) {
+            return ctune_scan_fail(s, "members in order");
+        }
+        forest->member_end[forest->n_members++] = (int)end;
+    }
+    if (forest->n_members == 0 || forest->member_end[forest->n_members - 1] != forest->n_trees) {
+        return ctune_scan_fail(s, "members that are all of the trees");
+    }
+    return ctune_scan_line_end(s);
+}
+
 static bool take_trees(ctune_scan *s, ctune_forest *forest) {
     int32_t next = 0;
     for (int i = 0; i < forest->n_trees; i++) {
@@ -261,7 +294,7 @@ ctune_status ctune_forest_parse(ctune_ctx *ctx, const char *name, const char *te
     if (take_head(&s, &head)) {
         status = forest_from_head(ctx, &head, &forest);
     }
-    if (status == CTUNE_OK && !take_trees(&s, forest)) {
+    if (status == CTUNE_OK && !(take_members(&s, forest) && take_trees(&s, forest))) {
         status = CTUNE_EUSAGE;
     }
     ctune_text_clear(&head.summary);

@@ -30,6 +30,7 @@ typedef enum ctune_input_kind {
 enum {
     CTUNE_INPUT_MAX_ITEMS = 256,
     CTUNE_INPUT_MAX_WIDTH = 4096,
+    CTUNE_MODEL_MAX_MEMBERS = 16,
     CTUNE_INPUT_REGION = 1 /* option of SEQUENCE: in front, what the region and the target are */
 };
 
@@ -70,6 +71,12 @@ typedef struct ctune_model {
     /* features [n_rows][n_features] row-major, borrowed; scores [n_rows], higher is faster. */
     ctune_status (*predict)(ctune_ctx *ctx, void *self, const float *features, size_t n_rows,
                             float *scores);
+    /* Scores of the members of an ensemble, scores [n_rows][n_members], whose mean is what predict
+     * gives: how far they are apart says how far the score can be trusted. NULL: it has no members,
+     * and n_members means nothing. */
+    int n_members;
+    ctune_status (*predict_members)(ctune_ctx *ctx, void *self, const float *features,
+                                    size_t n_rows, float *scores);
     /* All rows of the task so far. labels [n_rows]: best time of the task / time, in 0..1, failures
      * 0. NULL: the model does not learn from a search. */
     ctune_status (*fit)(ctune_ctx *ctx, void *self, const float *features, const float *labels,

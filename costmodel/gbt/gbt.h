@@ -27,7 +27,10 @@ typedef enum ctune_gbt_objective {
 
 typedef struct ctune_gbt_options {
     ctune_gbt_objective objective;
-    int n_trees; /* rounds */
+    int n_trees; /* rounds, of all members together */
+    /* Members of an ensemble, each trained without one share of the kernels (ctune_gbt_train alone;
+     * at most CTUNE_FOREST_MAX_MEMBERS): a kernel that none has seen divides them. */
+    int n_members;
     int max_depth;
     double eta;
     double min_child_weight, lambda, gamma, subsample, colsample;

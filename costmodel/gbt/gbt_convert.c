@@ -180,6 +180,7 @@ static ctune_status trees_convert(converter *c, const cJSON *trees, int n_featur
         }
     }
     c->forest->n_nodes = c->n_done;
+    c->forest->member_end[0] = c->forest->n_trees;
     return ctune_forest_verify(c->ctx, c->forest);
 }
 

@@ -17,6 +17,7 @@
 void ctune_gbt_options_default(ctune_gbt_options *options) {
     *options = (ctune_gbt_options){.objective = CTUNE_GBT_RANK,
                                    .n_trees = 60,
+                                   .n_members = 1,
                                    .max_depth = 4,
                                    .eta = 0.3,
                                    .min_child_weight = 1,
@@ -40,10 +41,12 @@ static const char *objective_name(ctune_gbt_objective objective) {
 
 static ctune_status options_check(ctune_ctx *ctx, const ctune_gbt_options *o) {
     bool is_fine = o->objective >= 0 && o->objective < CTUNE_N_GBT_OBJECTIVES && o->n_trees >= 1 &&
-                   o->n_trees <= 100000 && o->max_depth >= 1 && o->max_depth <= 16 && o->eta > 0 &&
-                   o->eta <= 1 && o->min_child_weight >= 0 && o->lambda >= 0 && o->gamma >= 0 &&
-                   o->subsample > 0 && o->subsample <= 1 && o->colsample > 0 && o->colsample <= 1 &&
-                   o->n_threads >= 1 && o->max_bin >= 2 && o->max_bin <= 65536;
+                   o->n_trees <= 100000 && o->n_members >= 1 &&
+                   o->n_members <= CTUNE_FOREST_MAX_MEMBERS && o->max_depth >= 1 &&
+                   o->max_depth <= 16 && o->eta > 0 && o->eta <= 1 && o->min_child_weight >= 0 &&
+                   o->lambda >= 0 && o->gamma >= 0 && o->subsample > 0 && o->subsample <= 1 &&
+                   o->colsample > 0 && o->colsample <= 1 && o->n_threads >= 1 && o->max_bin >= 2 &&
+                   o->max_bin <= 65536;
     return is_fine ? CTUNE_OK
                    : ctune_fail(ctx, CTUNE_EUSAGE,
                                 "gradient-boosted trees: an option is out of "
@@ -292,9 +295,9 @@ static void labels_set(ctune_gbt_rows *rows, const ctune_dataset *dataset, const
     }
 }
 
-ctune_status ctune_gbt_train(ctune_ctx *ctx, const ctune_dataset *dataset, const bool *select,
-                             const float *margins, const ctune_gbt_options *options,
-                             ctune_forest **out) {
+static ctune_status train_one(ctune_ctx *ctx, const ctune_dataset *dataset, const bool *select,
+                              const float *margins, const ctune_gbt_options *options,
+                              ctune_forest **out) {
     ctune_gbt_rows rows = {0};
     size_t max_tasks = (size_t)dataset->n_tasks;
     ctune_gbt_task *tasks = ctune_memory_grow(ctx, NULL, max_tasks, sizeof *tasks);
@@ -316,5 +319,104 @@ ctune_status ctune_gbt_train(ctune_ctx *ctx, const ctune_dataset *dataset, const
     ctune_gbt_rows_clear(&rows);
     free(tasks);
     free(index);
+    return status;
+}
+
+/* ---- ensembles ----------------------------------------------------------------------------- */
+/* Tasks of each member: all selected ones but those of every n-th kernel. */
+static void members_select(const ctune_dataset *dataset, const bool *select, int k, int n,
+                           bool *out) {
+    int n_kernels = 0;
+    for (int i = 0; i < dataset->n_tasks; i++) {
+        out[i] = select == NULL || select[i];
+    }
+    for (int i = 0; i < dataset->n_tasks; i++) {
+        bool is_new = select == NULL || select[i];
+        for (int j = 0; j < i && is_new; j++) {
+            is_new = (select != NULL && !select[j]) ||
+                     strcmp(dataset->task[j].kernel, dataset->task[i].kernel) != 0;
+        }
+        for (int j = i; j < dataset->n_tasks && is_new && n_kernels % n == k; j++) {
+            out[j] = out[j] && strcmp(dataset->task[j].kernel, dataset->task[i].kernel) != 0;
+        }
+        n_kernels += is_new;
+    }
+    bool is_any = false;
+    for (int i = 0; i < dataset->n_tasks; i++) {
+        is_any = is_any || (out[i] && dataset->task[i].n_rows > 0);
+    }
+    for (int i = 0; i < dataset->n_tasks && !is_any; i++) { /* a single kernel */
+        out[i] = select == NULL || select[i];
+    }
+}
+
+/* One forest of those of the members: score = their mean. */
+static ctune_status members_join(ctune_ctx *ctx, ctune_forest *const *member, int n,
+                                 ctune_forest **out) {
+    int n_trees = 0, n_nodes = 0;
+    for (int k = 0; k < n; k++) {
+        n_trees += member[k]->n_trees;
+        n_nodes += member[k]->n_nodes;
+    }
+    ctune_forest *f = NULL;
+    ctune_status status = ctune_forest_create(ctx, n_trees, n_nodes, &f);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    memcpy(f->objective, member[0]->objective, sizeof f->objective);
+    f->n_features = member[0]->n_features;
+    f->n_members = n;
+    f->scale = 1;
+    n_trees = n_nodes = 0;
+    for (int k = 0; k < n; k++) {
+        const ctune_forest *m = member[k];
+        f->shift += (m->scale * m->base + m->shift) / (float)n;
+        for (int i = 0; i < m->n_nodes; i++) {
+            ctune_forest_node *node = &f->node[n_nodes + i];
+            *node = m->node[i];
+            if (node->left < 0) {
+                node->value *= m->scale / (float)n;
+            } else {
+                node->left += n_nodes;
+                node->right += n_nodes;
+            }
+        }
+        for (int i = 0; i < m->n_trees; i++) {
+            f->root[n_trees + i] = m->root[i] + n_nodes;
+        }
+        n_trees += m->n_trees;
+        n_nodes += m->n_nodes;
+        f->member_end[k] = n_trees;
+    }
+    *out = f;
+    return CTUNE_OK;
+}
+
+ctune_status ctune_gbt_train(ctune_ctx *ctx, const ctune_dataset *dataset, const bool *select,
+                             const float *margins, const ctune_gbt_options *options,
+                             ctune_forest **out) {
+    ctune_status status = options_check(ctx, options);
+    if (status != CTUNE_OK || options->n_members == 1) {
+        return status != CTUNE_OK ? status : train_one(ctx, dataset, select, margins, options, out);
+    }
+    ctune_forest *member[CTUNE_FOREST_MAX_MEMBERS] = {0};
+    ctune_gbt_options one = *options;
+    one.n_trees = (options->n_trees + options->n_members - 1) / options->n_members;
+    bool *chosen = ctune_memory_grow(ctx, NULL, (size_t)dataset->n_tasks, sizeof *chosen);
+    if (chosen == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory for %d tasks", dataset->n_tasks);
+    }
+    for (int k = 0; k < options->n_members && status == CTUNE_OK; k++) {
+        members_select(dataset, select, k, options->n_members, chosen);
+        one.seed = options->seed + (uint64_t)k;
+        status = train_one(ctx, dataset, chosen, margins, &one, &member[k]);
+    }
+    if (status == CTUNE_OK) {
+        status = members_join(ctx, member, options->n_members, out);
+    }
+    for (int k = 0; k < options->n_members; k++) {
+        ctune_forest_destroy(member[k]);
+    }
+    free(chosen);
     return status;
 }

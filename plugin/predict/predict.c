@@ -3,14 +3,12 @@
  */
 #include "plugin/predict/predict.h"
 
+#include "costmodel/choice.h"
 #include "search/engine/engine.h"
 #include "search/space/gpu.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Expected gains below this (log2) are not worth other code: the model's errors are larger. */
-#define MIN_GAIN_LOG2 0.1
 
 void ctune_nest_features_init(ctune_nest_features *features, const ctune_source *source,
                               const ctune_space *space, const ctune_model_input *input,
@@ -122,7 +120,7 @@ ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_sour
     if (status == CTUNE_OK) {
         status = choose(ctx, user, source, space, &point, &gain);
     }
-    if (status == CTUNE_OK && gain >= MIN_GAIN_LOG2) {
+    if (status == CTUNE_OK && gain >= CTUNE_CHOICE_LEAST) {
         status = ctune_space_schedule_print(ctx, space, &point, schedule);
         if (rounding.contraction == CTUNE_CONTRACTS_SOME) {
             report_contraction(ctx, program->region, &rounding);

@@ -10,6 +10,8 @@
  */
 #include "plugin/tool/model_job.h"
 
+#include "costmodel/choice.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +217,49 @@ static ctune_status print_by_kernel(ctune_ctx *ctx, ctune_model_job *j) {
     return status;
 }
 
+static void print_choice(const ctune_model_job *j, const ctune_voices *voices, double caution) {
+    ctune_choices c;
+    ctune_choices_get(&j->data, voices, j->evaluated, caution, &c);
+    if (c.n_tasks > 0) {
+        printf("choice, caution %-8g best/choice %.3f  original/choice %.3f (worst %.3f)  %d of %d "
+               "slower than the original, %d left as they are\n",
+               caution, c.geo_best, c.geo_gain, c.least_gain, c.n_slower, c.n_tasks, c.n_kept);
+    }
+}
+
+/*
+ * What `tune --predict` would come to among what was measured, more and less cautious. Where rows
+ * hold the analytic estimate it has a voice, as it has there.
+ */
+static ctune_status print_choices(ctune_ctx *ctx, const ctune_model_job *j) {
+    static const double caution[] = {0, CTUNE_CHOICE_CAUTION / 2, CTUNE_CHOICE_CAUTION,
+                                     2 * CTUNE_CHOICE_CAUTION};
+    size_t n_members = j->n_members > 0 ? (size_t)j->n_members : 1, n = n_members + 1;
+    const float *members = j->n_members > 0 ? j->members : j->scores;
+    int column = 0;
+    bool has_estimate = ctune_model_job_has_estimate(j, &column);
+    float weight = has_estimate ? (float)CTUNE_CHOICE_MODEL_WEIGHT : 1;
+    float *scores = calloc((j->data.n_rows + 1) * (n + 1), sizeof *scores);
+    if (scores == NULL) {
+        return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    float *expected = scores + j->data.n_rows * n;
+    for (size_t i = 0; i < j->data.n_rows; i++) {
+        float estimate = has_estimate
+                             ? -j->data.features[i * (size_t)j->data.n_features + (size_t)column]
+                             : j->scores[i];
+        memcpy(scores + i * n, members + i * n_members, n_members * sizeof *scores);
+        scores[i * n + n_members] = estimate;
+        expected[i] = weight * j->scores[i] + (1 - weight) * estimate;
+    }
+    ctune_voices voices = {expected, (int)n, scores};
+    for (size_t i = 0; i < sizeof caution / sizeof *caution; i++) {
+        print_choice(j, &voices, caution[i]);
+    }
+    free(scores);
+    return CTUNE_OK;
+}
+
 static ctune_status eval_left_out(ctune_ctx *ctx, ctune_model_job *j) {
     const ctune_options *o = j->options;
     int n_kernels = 0;
@@ -255,7 +300,13 @@ static ctune_status eval(ctune_ctx *ctx, ctune_model_job *j, const ctune_model *
     } else {
         status = is_trained_here ? eval_left_out(ctx, j) : eval_estimate(ctx, j);
     }
-    return status == CTUNE_OK ? print_by_kernel(ctx, j) : status;
+    if (status == CTUNE_OK) {
+        status = print_by_kernel(ctx, j);
+    }
+    if (status == CTUNE_OK) {
+        status = print_choices(ctx, j);
+    }
+    return status;
 }
 
 /* ---- info ------------------------------------------------------------------------------------ */

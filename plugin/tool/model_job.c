@@ -91,6 +91,7 @@ ctune_status ctune_model_job_init(ctune_ctx *ctx, ctune_model_job *job,
     ctune_gbt_options *gbt = &job->config.gbt;
     gbt->seed = (uint64_t)options->seed;
     gbt->n_trees = options->trees > 0 ? (int)options->trees : gbt->n_trees;
+    gbt->n_members = options->members > 0 ? (int)options->members : gbt->n_members;
     gbt->max_depth = options->depth > 0 ? (int)options->depth : gbt->max_depth;
     if (options->labels > 100 || (options->labels > 0 && options->for_target == NULL)) {
         return ctune_fail(ctx, CTUNE_EUSAGE, "--labels: at most 100, of a --target");
@@ -142,9 +143,11 @@ ctune_status ctune_model_job_load(ctune_ctx *ctx, ctune_model_job *j, int n_file
         j->select = calloc((size_t)j->data.n_tasks + 1, sizeof *j->select);
         j->evaluated = calloc((size_t)j->data.n_tasks + 1, sizeof *j->evaluated);
         j->scores = calloc(j->data.n_rows + 1, sizeof *j->scores);
-        status = j->select != NULL && j->evaluated != NULL && j->scores != NULL
-                     ? CTUNE_OK
-                     : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+        j->members = calloc(j->data.n_rows + 1, CTUNE_FOREST_MAX_MEMBERS * sizeof *j->members);
+        status =
+            j->select != NULL && j->evaluated != NULL && j->scores != NULL && j->members != NULL
+                ? CTUNE_OK
+                : ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
     }
     return status;
 }
@@ -154,12 +157,16 @@ void ctune_model_job_clear(ctune_model_job *job) {
     free(job->select);
     free(job->evaluated);
     free(job->scores);
+    free(job->members);
 }
 
 void ctune_model_job_print_counts(const ctune_model_job *j, FILE *file) {
     const ctune_learn_counts *c = &j->counts;
     fprintf(file, "%lld records: %lld rows (%lld failed) in %d tasks", (long long)c->n_records,
             (long long)c->n_rows, (long long)c->n_failed, j->data.n_tasks);
+    if (c->n_sources > 0) {
+        fprintf(file, ", and %lld originals", (long long)c->n_sources);
+    }
     if (c->n_replaced + c->n_wrong + c->n_no_te + c->n_illegal > 0) {
         fprintf(file,
                 "; not used: %lld measured twice, %lld with other results, %lld without a readable "
@@ -267,6 +274,13 @@ ctune_status ctune_model_job_score(ctune_ctx *ctx, ctune_model_job *job, const c
         status = model->predict(ctx, model->self,
                                 job->data.features + t->first * (size_t)job->data.n_features,
                                 t->n_rows, job->scores + t->first);
+        if (status == CTUNE_OK && model->predict_members != NULL) {
+            size_t n = (size_t)model->n_members;
+            job->n_members = model->n_members;
+            status = model->predict_members(
+                ctx, model->self, job->data.features + t->first * (size_t)job->data.n_features,
+                t->n_rows, job->members + t->first * n);
+        }
     }
     return status;
 }

@@ -20,6 +20,8 @@ typedef struct ctune_model_job {
     bool *select;    /* [n_tasks] to train on */
     bool *evaluated; /* [n_tasks] to judge by */
     float *scores;   /* [n_rows] */
+    int n_members;   /* of the models that scored; 0: they have no members */
+    float *members;  /* [n_rows][CTUNE_FOREST_MAX_MEMBERS or less], their scores */
 } ctune_model_job;
 
 /* What the options ask for. trained (may be NULL): a model that exists, whose rows are needed. */
@@ -45,6 +47,8 @@ void ctune_model_job_print_counts(const ctune_model_job *job, FILE *file);
 
 /* model_replay.c: `ctune model replay` */
 CTUNE_MUST_USE ctune_status ctune_model_job_replay(ctune_ctx *ctx, ctune_model_job *job);
+/* The column of the analytic estimate, where rows hold it; find: EUSAGE where they do not. */
+bool ctune_model_job_has_estimate(const ctune_model_job *job, int *column);
 CTUNE_MUST_USE ctune_status ctune_model_job_find_estimate(ctune_ctx *ctx,
                                                           const ctune_model_job *job, int *column);
 

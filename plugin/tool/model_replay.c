@@ -8,12 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-ctune_status ctune_model_job_find_estimate(ctune_ctx *ctx, const ctune_model_job *j, int *column) {
+bool ctune_model_job_has_estimate(const ctune_model_job *j, int *column) {
     for (int c = 0; j->input.kind == CTUNE_INPUT_ROW && c < j->data.n_features; c++) {
         if (strcmp(ctune_feature_name(j->input.groups, c), "estimate.total") == 0) {
             *column = c;
-            return CTUNE_OK;
+            return true;
         }
+    }
+    return false;
+}
+
+ctune_status ctune_model_job_find_estimate(ctune_ctx *ctx, const ctune_model_job *j, int *column) {
+    if (ctune_model_job_has_estimate(j, column)) {
+        return CTUNE_OK;
     }
     return ctune_fail(ctx, CTUNE_EUSAGE, "the estimate is not among the features");
 }

@@ -59,7 +59,8 @@ typedef struct ctune_options {
     bool has_dashes; /* -- was given */
     double budget_s; /* 0 = not given */
     int64_t trials;  /* 0 = not given */
-    int64_t seed, batch, rounds, samples, trees, depth, folds, epochs, width, items, labels;
+    int64_t seed, batch, rounds, samples, trees, members, depth, folds, epochs, width, items,
+        labels;
     double time_limit_s, memory_bytes;
     const char *lock, *history, *build_dir, *output, *schedule, *region, *strategy, *sizes;
     const char *schedules, *plots, *model, *objective, *without, *ablate, *features, *profile;

@@ -180,8 +180,9 @@ typedef struct ctune_predict_options {
 
 /* The point that should be fastest: seeds, samples and short annealing by the estimate, the best
  * of them ranked and refined by the model. *out is normalised and legal (at worst the source's own
- * order). *score (may be NULL): expected log2 speed-up over the source's own order; 0 when the
- * point is that order. Fails ENOMEM and what the model fails with. */
+ * order). *score (may be NULL): log2 of the speed-up over the source's own order, less what the
+ * model's members and the estimate disagree about it (costmodel/choice.h); 0 when the point is that
+ * order. Fails ENOMEM and what the model fails with. */
 CTUNE_MUST_USE ctune_status ctune_engine_predict(ctune_ctx *ctx, const ctune_space *space,
                                                  const ctune_target *target,
                                                  const ctune_predict_options *options,

@@ -4,8 +4,10 @@
  * The draft (seeds, uniform samples, a short annealing by the estimate) keeps POOL_SIZE points out
  * of some ten thousand. The model ranks them, and a few generations of mutants around its
  * favourites refine them. Its favourite of so many is likely one that it overrates, so the estimate
- * keeps a part in the score.
+ * keeps a part in the score, and of the favourites that one is taken whose gain is the largest at
+ * worst (costmodel/choice.h).
  */
+#include "costmodel/choice.h"
 #include "search/engine/engine_private.h"
 
 #include <math.h>
@@ -14,7 +16,7 @@
 #include <time.h>
 
 enum { N_SAMPLES = 4096, N_STEPS = 48, N_GENERATIONS = 8, N_PARENTS = 32, N_CHILDREN = 128 };
-static const double LIMIT_S = 1, MODEL_WEIGHT = 0.75;
+static const double LIMIT_S = 1, MODEL_WEIGHT = CTUNE_CHOICE_MODEL_WEIGHT;
 
 typedef struct prediction {
     engine e;
@@ -89,6 +91,55 @@ static ctune_status refine(prediction *p) {
     return status;
 }
 
+/* ---- caution --------------------------------------------------------------------------------- */
+enum { MAX_VOICES = CTUNE_MODEL_MAX_MEMBERS + 2 };
+
+/* What each voice says of points [n]: members of an ensemble or the model, and the estimate. log2,
+ * higher is faster; scores [n][MAX_VOICES]. */
+static ctune_status voices_get(prediction *p, const proposal *list, int n, float *scores,
+                               int *n_voices) {
+    engine *e = &p->e;
+    const ctune_model *model = e->options.model;
+    bool is_led = engine_is_led(e), has_members = is_led && model->predict_members != NULL &&
+                                                  model->n_members <= CTUNE_MODEL_MAX_MEMBERS;
+    int n_members = has_members ? model->n_members : is_led ? 1 : 0;
+    *n_voices = n_members + 1;
+    for (int i = 0; i < n; i++) {
+        float members[CTUNE_MODEL_MAX_MEMBERS] = {(float)-list[i].model};
+        ctune_nest nest;
+        if (has_members && ctune_space_nest(e->space, &list[i].point, &nest)) {
+            e->options.features(e->options.features_user, &list[i].point, &nest, e->lead.rows);
+            ctune_status status =
+                model->predict_members(e->ctx, model->self, e->lead.rows, 1, members);
+            if (status != CTUNE_OK) {
+                return status;
+            }
+        }
+        memcpy(scores + i * MAX_VOICES, members, (size_t)n_members * sizeof *scores);
+        scores[i * MAX_VOICES + n_members] = (float)-list[i].base;
+    }
+    return CTUNE_OK;
+}
+
+/* Of the source (list[0]) and the favourites, what is best at worst. *gain: 0 for the source. */
+static ctune_status choose_among(prediction *p, const proposal *list, int n, int *best,
+                                 double *gain) {
+    float scores[(N_PARENTS + 1) * MAX_VOICES];
+    int n_voices;
+    ctune_status status = voices_get(p, list, n, scores, &n_voices);
+    *best = 0;
+    *gain = 0;
+    for (int i = 1; i < n && status == CTUNE_OK; i++) {
+        double spread = ctune_choice_spread(scores + i * MAX_VOICES, scores, n_voices);
+        double bound = list[0].score - list[i].score - CTUNE_CHOICE_CAUTION * spread;
+        if (bound > *gain) {
+            *best = i;
+            *gain = bound;
+        }
+    }
+    return status;
+}
+
 static ctune_status choose(prediction *p, int n_samples, ctune_point *out, double *score) {
     engine *e = &p->e;
     proposal source = {.point = engine_source_point(e)};
@@ -111,11 +162,20 @@ static ctune_status choose(prediction *p, int n_samples, ctune_point *out, doubl
             status = refine(p);
         }
     }
+    int best = 0;
+    double gain = 0;
     if (status == CTUNE_OK) {
-        const proposal *best = p->n_best > 0 && p->best[0].score < source.score ? p->best : &source;
-        *out = best->point;
+        memcpy(list + 1, p->best, (size_t)p->n_best * sizeof *list);
+        list[0] = source;
+        status = engine_is_led(e) ? engine_judge(e, list, 1) : CTUNE_OK;
+    }
+    if (status == CTUNE_OK) {
+        status = choose_among(p, list, p->n_best + 1, &best, &gain);
+    }
+    if (status == CTUNE_OK) {
+        *out = list[best].point;
         if (score != NULL) {
-            *score = best == &source ? 0 : source.score - best->score;
+            *score = gain;
         }
     }
     free(list);

@@ -302,6 +302,12 @@ typedef struct task {
     float *features; /* one row */
 } task;
 
+/* A schedule that changes nothing: at most how products are rounded. */
+static bool is_source(const char *schedule) {
+    const char *line = schedule + strspn(schedule, " \n");
+    return *line == '\0' || strcmp(line, "round\n") == 0 || strcmp(line, "round") == 0;
+}
+
 static ctune_status add_row(ctune_ctx *ctx, const ctune_learner *l, const task *t, const row *r,
                             double time_ns, const ctune_model_input *input, ctune_dataset *out,
                             ctune_learn_counts *counts) {
@@ -325,7 +331,39 @@ static ctune_status add_row(ctune_ctx *ctx, const ctune_learner *l, const task *
     }
     counts->n_rows++;
     counts->n_failed += !isfinite(time_ns);
-    return ctune_dataset_add_row(ctx, out, t->features, time_ns);
+    status = ctune_dataset_add_row(ctx, out, t->features, time_ns);
+    if (status == CTUNE_OK && is_source(l->names.text[r->schedule]) && isfinite(time_ns)) {
+        ctune_dataset_mark_source(out, time_ns);
+    }
+    return status;
+}
+
+/* What the user has counts as measured, also where no search tried it as a candidate. */
+static ctune_status add_source(ctune_ctx *ctx, const task *t, double time_ns,
+                               const ctune_model_input *input, ctune_dataset *out,
+                               ctune_learn_counts *counts) {
+    ctune_nest nest;
+    ctune_schedule schedule;
+    ctune_dataset_task *own = &out->task[out->n_tasks - 1];
+    if (time_ns <= 0 || own->source != SIZE_MAX) {
+        own->source_ns = time_ns > 0 ? time_ns : own->source_ns;
+        return CTUNE_OK;
+    }
+    ctune_schedule_init(&schedule);
+    ctune_status status = ctune_schedule_apply(ctx, t->program, &schedule, &nest);
+    if (status == CTUNE_OK) {
+        ctune_encoding_get(input, &schedule, &nest, t->target, t->features);
+        status = ctune_dataset_add_row(ctx, out, t->features, time_ns);
+    } else if (status != CTUNE_ENOMEM) {
+        ctune_schedule_clear(&schedule);
+        return CTUNE_OK;
+    }
+    if (status == CTUNE_OK) {
+        ctune_dataset_mark_source(out, time_ns);
+        counts->n_sources++;
+    }
+    ctune_schedule_clear(&schedule);
+    return status;
 }
 
 static ctune_status add_rows(ctune_ctx *ctx, const ctune_learner *l, const task *t,
@@ -348,6 +386,9 @@ static ctune_status add_rows(ctune_ctx *ctx, const ctune_learner *l, const task 
         }
         status = add_row(ctx, l, t, &t->rows[i], time_ns, input, out, counts);
         i = k;
+    }
+    if (status == CTUNE_OK) {
+        status = add_source(ctx, t, original_ns, input, out, counts);
     }
     return status;
 }

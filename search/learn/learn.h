@@ -17,6 +17,8 @@ typedef struct ctune_learn_counts {
     int64_t n_records;  /* seen */
     int64_t n_rows;     /* became rows, failed candidates included */
     int64_t n_failed;   /* of those: the candidate failed; its label is 0 */
+    int64_t n_sources;  /* rows that no record gave: the source's own order, by the time of the
+                           originals that were measured beside the candidates */
     int64_t n_wrong;    /* not used: other bits than the original. That says how a compiler rounds
                            (GCC fuses products by cost rules of its own), nothing about speed */
     int64_t n_replaced; /* measured again later: the faster one counts */

@@ -184,6 +184,53 @@ static void test_predict_equals_plain_walks(void **state) {
     }
 }
 
+/* Members are known to be their own trees' forests, their mean is the score, and the text keeps
+ * them. */
+static void test_members(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        ctune_rng rng;
+        ctune_rng_init(&rng, seed);
+        ctune_forest *forest = random_forest(&rng, 12, 5, 7);
+        int n = 1 + (int)ctune_rng_below(&rng, 5);
+        forest->n_members = n;
+        forest->scale = 2;
+        forest->shift = -1;
+        for (int k = 0; k < n; k++) {
+            forest->member_end[k] = k == n - 1 ? 12 : 2 * k;
+        }
+        ctune_text text;
+        ctune_text_init(&text);
+        ctune_forest_print(forest, &text);
+        ctune_forest *copy = parse(ctune_text_get(&text));
+        ctune_text_clear(&text);
+        assert_int_equal(copy->n_members, n);
+        enum { N_ROWS = 70 };
+        float rows[N_ROWS][7], scores[N_ROWS], members[N_ROWS * 5];
+        for (int i = 0; i < N_ROWS * 7; i++) {
+            rows[i / 7][i % 7] = (float)ctune_rng_unit(&rng);
+        }
+        ctune_forest_predict(forest, rows[0], N_ROWS, scores);
+        ctune_forest_predict_members(copy, rows[0], N_ROWS, members);
+        for (int i = 0; i < N_ROWS; i++) {
+            float mean = 0;
+            for (int k = 0; k < n; k++) {
+                float sum = 0;
+                for (int t = k > 0 ? forest->member_end[k - 1] : 0; t < forest->member_end[k];
+                     t++) {
+                    sum += walk(forest, forest->root[t], rows[i]);
+                }
+                float own = 2 * (forest->base + (float)n * sum) - 1;
+                assert_true(fabsf(members[i * n + k] - own) < 1e-4f);
+                mean += members[i * n + k] / (float)n;
+            }
+            assert_true(fabsf(mean - scores[i]) < 1e-4f);
+        }
+        ctune_forest_destroy(copy);
+        ctune_forest_destroy(forest);
+    }
+}
+
 /* ---- malformed text ------------------------------------------------------------------------ */
 static void is_refused(const char *text, const char *words) {
     ctune_ctx ctx = {0};
@@ -223,6 +270,16 @@ static void test_malformed(void **state) {
     replaced_is_refused("nodes 6", "nodes 7", "m.txt:16: malformed model: expected as many nodes");
     replaced_is_refused("trees 2", "trees 1", "m.txt:14: malformed model: expected as many nodes");
     replaced_is_refused("trees 2", "trees 3", "m.txt:16: malformed model: expected 'tree'");
+    replaced_is_refused("nodes 6\n", "nodes 6\nmembers\n",
+                        "m.txt:8: malformed model: expected 'tr");
+    replaced_is_refused("nodes 6\n", "nodes 6\nmembers 1\n",
+                        "m.txt:8: malformed model: expected me");
+    replaced_is_refused("nodes 6\n", "nodes 6\nmembers 2 1 2\n",
+                        "m.txt:8: malformed model: expected");
+    replaced_is_refused("nodes 6\n", "nodes 6\nmembers 3\n",
+                        "m.txt:8: malformed model: expected wh");
+    replaced_is_refused("nodes 6\n", "nodes 6\nmembers 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 2\n",
+                        "m.txt:8: malformed model: expected fewer members");
     replaced_is_refused("s 1 ", "s 3 ", "m.txt:9: malformed model: feature 3 of 3");
     replaced_is_refused("s 1 ", "s -1 ", "m.txt:9: malformed model: expected a feature");
     replaced_is_refused("0.25 l", "0.25 x", "m.txt:9: malformed model: expected 'l' or 'r'");
@@ -366,12 +423,19 @@ static void test_memory_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_line_ends_do_not_matter),
-        cmocka_unit_test(test_predict),    cmocka_unit_test(test_predict_equals_plain_walks),
-        cmocka_unit_test(test_malformed),  cmocka_unit_test(test_every_truncation_is_refused),
-        cmocka_unit_test(test_depth),      cmocka_unit_test(test_read),
-        cmocka_unit_test(test_check),      cmocka_unit_test(test_verify),
-        cmocka_unit_test(test_summary),    cmocka_unit_test(test_memory_faults),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_line_ends_do_not_matter),
+        cmocka_unit_test(test_predict),
+        cmocka_unit_test(test_predict_equals_plain_walks),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_every_truncation_is_refused),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_memory_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

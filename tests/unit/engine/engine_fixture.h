@@ -219,7 +219,8 @@ static inline ctune_status fake_fit(ctune_ctx *ctx, void *self, const float *fea
 static inline void fake_model_use(fake_model *m, const fixture *f, uint64_t seed, double right,
                                   ctune_engine_options *options) {
     *m = (fake_model){.f = f, .seed = seed, .right = right};
-    m->model = (ctune_model){"fake", 2, m, fake_predict, fake_fit, NULL};
+    m->model = (ctune_model){
+        .name = "fake", .n_features = 2, .self = m, .predict = fake_predict, .fit = fake_fit};
     options->model = &m->model;
     options->features = fake_features;
     options->features_user = m;

@@ -92,6 +92,42 @@ static void test_model(void **state) {
     fixture_clear(&f);
 }
 
+/* Two members, one of which says the reverse of what the model says on the whole. */
+static ctune_status doubt(ctune_ctx *ctx, void *self, const float *features, size_t n_rows,
+                          float *scores) {
+    float mean[64];
+    assert_true(n_rows <= 64);
+    ctune_status status = fake_predict(ctx, self, features, n_rows, mean);
+    for (size_t i = 0; i < n_rows; i++) {
+        scores[2 * i] = 4 * mean[i];
+        scores[2 * i + 1] = -2 * mean[i];
+    }
+    return status;
+}
+
+/* Members that are of one mind change nothing; where they are not, the source stays. */
+static void test_caution(void **state) {
+    (void)state;
+    fixture f;
+    fake_model m;
+    ctune_engine_options e = {0};
+    double sure, unsure;
+    fixture_init(&f, te_sample_symm());
+    fake_model_use(&m, &f, 1, 1, &e);
+    ctune_predict_options o = {.seed = 1, .limit_s = 100};
+    o.model = &m.model;
+    o.features = fake_features;
+    o.features_user = &m;
+    choose(&f, &o, &sure);
+    m.model.n_members = 2;
+    m.model.predict_members = doubt;
+    ctune_point point = choose(&f, &o, &unsure), source = source_of(&f);
+    assert_true(sure > 1);
+    assert_true(unsure == 0);
+    assert_memory_equal(&point, &source, sizeof point);
+    fixture_clear(&f);
+}
+
 /* Out of time at once: still a legal point, no worse than the source's order by prediction. */
 static void test_no_time(void **state) {
     (void)state;
@@ -119,9 +155,8 @@ static void test_tiny_space(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_estimate),
-        cmocka_unit_test(test_model),
-        cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_estimate),   cmocka_unit_test(test_model),
+        cmocka_unit_test(test_caution),    cmocka_unit_test(test_no_time),
         cmocka_unit_test(test_tiny_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

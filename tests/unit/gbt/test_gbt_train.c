@@ -329,6 +329,45 @@ static void test_selection(void **state) {
     ctune_dataset_clear(&data);
 }
 
+/* Member k has not seen the kernels k, k + n, ...: what they hold does not change its trees, and it
+ * changes those of the others. */
+static void test_members_leave_kernels_out(void **state) {
+    (void)state;
+    ctune_rng rng;
+    ctune_rng_init(&rng, 6);
+    ctune_dataset data;
+    ctune_dataset_init(&data, WIDTH);
+    for (int t = 0; t < 4; t++) {
+        task_add(&data, &rng, 60);
+        snprintf(data.task[t].kernel, 2, "%c", 'a' + t / 2); /* two tasks each */
+    }
+    ctune_gbt_options options;
+    options_small(&options, CTUNE_GBT_RANK);
+    options.n_members = 2;
+    ctune_forest *before = train(&data, NULL, NULL, &options);
+    assert_int_equal(before->n_members, 2);
+    for (size_t i = 0; i < 120; i++) { /* kernel a */
+        data.time_ns[i] = (double)(1 + i * i);
+    }
+    ctune_forest *after = train(&data, NULL, NULL, &options);
+    float a[4], b[4];
+    int n_changed = 0;
+    for (size_t i = 0; i < 240; i++) {
+        ctune_forest_predict_members(before, data.features + i * WIDTH, 1, a);
+        ctune_forest_predict_members(after, data.features + i * WIDTH, 1, b);
+        float step = (b[0] - b[1]) - (a[0] - a[1]);
+        n_changed += fabsf(step) > 1e-4f;
+    }
+    assert_true(n_changed > 100);
+    int first = before->root[before->member_end[0]];
+    assert_int_equal(before->member_end[0], after->member_end[0]);
+    assert_int_equal(first, after->root[after->member_end[0]]);
+    assert_memory_equal(before->node, after->node, (size_t)first * sizeof *before->node);
+    ctune_forest_destroy(before);
+    ctune_forest_destroy(after);
+    ctune_dataset_clear(&data);
+}
+
 /* A weight of a task counts: the heavy one is fitted where two contradict each other. */
 static void test_task_weights(void **state) {
     (void)state;
@@ -461,7 +500,7 @@ static void test_wrong_options(void **state) {
     ctune_dataset data;
     ctune_dataset_init(&data, WIDTH);
     task_add(&data, &rng, 20);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 14; i++) {
         ctune_gbt_options o;
         ctune_gbt_options_default(&o);
         switch (i) {
@@ -497,6 +536,12 @@ static void test_wrong_options(void **state) {
             break;
         case 10:
             o.gamma = NAN;
+            break;
+        case 11:
+            o.n_members = 0;
+            break;
+        case 12:
+            o.n_members = CTUNE_FOREST_MAX_MEMBERS + 1;
             break;
         default:
             o.objective = CTUNE_N_GBT_OBJECTIVES;
@@ -567,6 +612,7 @@ int main(void) {
         cmocka_unit_test(test_margins_are_in_row_order),
         cmocka_unit_test(test_order_of_rows_does_not_matter),
         cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_members_leave_kernels_out),
         cmocka_unit_test(test_task_weights),
         cmocka_unit_test(test_nothing_to_learn),
         cmocka_unit_test(test_determinism),

@@ -1,0 +1,15 @@
+# Drivers without devices, loaded by the tests that include work.h. Their common part is in the test program.
+foreach(fake cuda nvrtc opencl)
+    if(NOT TARGET fake_${fake})
+        add_library(fake_${fake} MODULE ${CMAKE_CURRENT_LIST_DIR}/fake_${fake}.c)
+    endif()
+endforeach()
+file(STRINGS ${source} fakes_user REGEX "^#include \"work.h\"")
+if(fakes_user)
+    target_sources(${name} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/fake.c)
+    set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
+    add_dependencies(${name} fake_cuda fake_nvrtc fake_opencl)
+    target_compile_definitions(${name} PRIVATE CTUNE_FAKE_CUDA="$<TARGET_FILE:fake_cuda>"
+                               CTUNE_FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>"
+                               CTUNE_FAKE_OPENCL="$<TARGET_FILE:fake_opencl>")
+endif()
