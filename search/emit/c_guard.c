@@ -31,8 +31,8 @@ static const ctune_aff *limit_of(ctune_loops *l, const ctune_bounds *b, bool upp
 
 /* Smallest or largest value of aff over the stage's domain box, over parameters; NULL when it has
  * no such form. */
-const ctune_aff *emit_extreme(ctune_emitter *e, const ctune_stage *stage, const ctune_aff *aff,
-                              bool largest) {
+static const ctune_aff *extreme(ctune_emitter *e, const ctune_stage *stage, const ctune_aff *aff,
+                                bool largest) {
     ctune_stmt plain = {
         .stage = 0, .n_dims = stage->n_axes, .n_cons = stage->n_cons, .cons = stage->cons};
     for (int d = 0; d < stage->n_axes; d++) {
@@ -68,8 +68,8 @@ const ctune_aff *emit_extreme(ctune_emitter *e, const ctune_stage *stage, const 
 /* Widens [lo, hi] by the leading index of an access of the stage. */
 static bool join_range(ctune_emitter *e, const ctune_stage *stage, const ctune_access *a,
                        const ctune_aff **lo, const ctune_aff **hi) {
-    const ctune_aff *x = emit_extreme(e, stage, a->idx[0], false);
-    const ctune_aff *y = emit_extreme(e, stage, a->idx[0], true);
+    const ctune_aff *x = extreme(e, stage, a->idx[0], false);
+    const ctune_aff *y = extreme(e, stage, a->idx[0], true);
     if (x == NULL || y == NULL) {
         return false;
     }

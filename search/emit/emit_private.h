@@ -84,6 +84,8 @@ typedef struct ctune_emitter {
     const emit_api *api;  /* of the kernel that is printed; NULL: the host's C */
     bool has_launch;      /* the program has one */
     const char *done;     /* the frame's variable: did a GPU run it? */
+    int n_gpu_conds, cap_gpu_conds;
+    const ctune_aff **gpu_cond; /* without which some access touches nothing, each >= 0 */
     int n_arrays;
     emit_array *array;    /* [n_arrays] in the order of the kernels' pointers */
     int n_kernels;
@@ -188,10 +190,7 @@ void emit_gpu_block(ctune_emitter *e, const char *body);
 void emit_gpu_guard(ctune_emitter *e);
 
 /* ---- c_guard.c */
-/* Least or greatest value of aff over the stage's domain box, over parameters; NULL when it has no
- * such form. */
-const ctune_aff *emit_extreme(ctune_emitter *e, const ctune_stage *stage, const ctune_aff *aff,
-                              bool largest);
+
 /* Condition in C under which the tuned code is valid; "" when there is none. */
 void emit_guard(ctune_emitter *e, const ctune_form *form);
 

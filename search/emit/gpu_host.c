@@ -8,6 +8,7 @@
  * (runtime/gpu/ctune_gpu.h): a program without the library is one without a GPU.
  */
 #include "search/emit/emit_private.h"
+#include "search/lower/touched.h"
 
 #include <string.h>
 
@@ -106,22 +107,46 @@ static bool is_box(const ctune_stage *stage) {
     return true;
 }
 
+static void add_cond(ctune_emitter *e, const ctune_aff *cond) {
+    for (int i = 0; i < e->n_gpu_conds; i++) {
+        if (cond == NULL || ctune_aff_is_equal(e->gpu_cond[i], cond)) {
+            return;
+        }
+    }
+    if (cond == NULL || (cond->n_terms == 0 && cond->c0 >= 0)) {
+        return;
+    }
+    if (e->n_gpu_conds == e->cap_gpu_conds) {
+        int cap = e->cap_gpu_conds * 2 + 16;
+        const ctune_aff **more = CTUNE_NEW_ARRAY(e->arena, const ctune_aff *, cap);
+        if (more == NULL) {
+            return;
+        }
+        for (int i = 0; i < e->n_gpu_conds; i++) {
+            more[i] = e->gpu_cond[i];
+        }
+        e->gpu_cond = more;
+        e->cap_gpu_conds = cap;
+    }
+    e->gpu_cond[e->n_gpu_conds++] = cond;
+}
+
 static void join_access(ctune_emitter *e, const ctune_stage *stage, const ctune_access *a,
-                        range *r) {
+                        const ctune_expr *read, range *r) {
     const ctune_tensor *t = &e->region->tensors[a->tensor];
     ctune_loops *l = e->loops;
     bool is_linear = a->n_idx > 1 && strstr(t->pattern, "$L") != NULL;
     r->is_known = r->is_known && (!is_linear || is_box(stage));
     for (int d = 0; d < a->n_idx; d++) {
-        const ctune_aff *lo = emit_extreme(e, stage, a->idx[d], false);
-        const ctune_aff *hi = emit_extreme(e, stage, a->idx[d], true);
-        if ((lo == NULL || hi == NULL) && t->extent[d] != NULL) {
-            lo = ctune_loops_const(l, 0);
-            hi = ctune_aff_add_const(l->arena, ctune_loops_import(l, t->extent[d], NULL), -1);
+        ctune_touched touched;
+        ctune_touched_find(l, stage, a, read, d, &touched);
+        for (int i = 0; i < touched.n_rows; i++) {
+            add_cond(e, touched.rows[i]);
         }
-        r->is_known = r->is_known && lo != NULL && hi != NULL;
-        r->lo[d] = r->lo[d] == NULL ? lo : ctune_loops_min(l, r->lo[d], lo);
-        r->hi[d] = r->hi[d] == NULL ? hi : ctune_loops_max(l, r->hi[d], hi);
+        r->is_known = r->is_known && touched.lo != NULL && touched.hi != NULL;
+        r->lo[d] = r->lo[d] == NULL ? touched.lo : ctune_loops_min(l, r->lo[d], touched.lo);
+        r->hi[d] = r->hi[d] == NULL ? touched.hi : ctune_loops_max(l, r->hi[d], touched.hi);
+        add_cond(e, ctune_aff_sub(l->arena, touched.hi, touched.lo));
     }
 }
 
@@ -133,14 +158,14 @@ static void find_range(ctune_emitter *e, int tensor, range *r) {
         for (int k = -1; k < stage->n_reads; k++) {
             const ctune_access *a = k < 0 ? &stage->target : &stage->reads[k]->access;
             if (a->tensor == tensor) {
-                join_access(e, stage, a, r);
+                join_access(e, stage, a, k < 0 ? NULL : stage->reads[k], r);
             }
         }
         for (int i = 0; i < e->region->n_divs; i++) {
             const ctune_access *load = e->region->divs[i].load;
             if (load != NULL && load->tensor == tensor &&
                 ctune_stage_is_inside(e->region, stage, i)) {
-                join_access(e, stage, load, r);
+                join_access(e, stage, load, NULL, r);
             }
         }
     }
@@ -202,29 +227,10 @@ ctune_status emit_gpu_arrays(ctune_emitter *e) {
     return CTUNE_OK;
 }
 
-/* Is the span of index d of array i the same as one before? */
-static bool is_repeated(const ctune_emitter *e, int i, int d) {
-    for (int k = 0; k <= i; k++) {
-        for (int m = 0; m < (k == i ? d : CTUNE_MAX_RANK); m++) {
-            if (e->array[k].span[m] != NULL &&
-                ctune_aff_is_equal(e->array[k].span[m], e->array[i].span[d])) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 void emit_gpu_guard(ctune_emitter *e) {
-    for (int i = 0; i < e->n_arrays; i++) {
-        for (int d = 0; d < CTUNE_MAX_RANK && e->array[i].span[d] != NULL; d++) {
-            const ctune_aff *some = ctune_aff_add_const(e->arena, e->array[i].span[d], -1);
-            bool is_known = some != NULL && some->n_terms == 0 && some->c0 >= 0;
-            if (!is_known && !is_repeated(e, i, d)) {
-                ctune_text_append(e->out, e->out->len > 0 ? " &&\n        " : "");
-                emit_conditions(e, &some, 1);
-            }
-        }
+    for (int i = 0; i < e->n_gpu_conds; i++) {
+        ctune_text_append(e->out, e->out->len > 0 ? " &&\n        " : "");
+        emit_conditions(e, &e->gpu_cond[i], 1);
     }
 }
 

@@ -7,6 +7,7 @@
  * statement reads at all are left out: nobody reads them. Barriers come later (passes/barriers.c).
  */
 #include "search/lower/lower_private.h"
+#include "search/lower/touched.h"
 
 static const ctune_stage *stage_of(const lowerer *w, int stmt) {
     return &w->region->stages[w->tree->stmts[stmt].stage];
@@ -27,7 +28,9 @@ static const ctune_aff *base_of(lowerer *w, int c, int d) {
                                      : ctune_loops_const(w->loops, low);
         env.val[p] = coef < 0 ? ctune_aff_add_const(w->arena, first, count - 1) : first;
     }
-    return lower_env_aff(w, &env, access->idx[d]);
+    ctune_place place;
+    int var;
+    return lower_place(w, &env, access, &place, &var) ? place.idx[d] : NULL;
 }
 
 /* Number of the thread in its block, and how many there are. */
@@ -55,20 +58,19 @@ static void split_number(lowerer *w, const ctune_aff *q, const int64_t *extent, 
 }
 
 /* From what to below what index d is read at all. */
-static ctune_status find_range(lowerer *w, int stmt, const ctune_access *access, int d,
+static ctune_status find_range(lowerer *w, int stmt, const ctune_expr *read, int d,
                                const ctune_aff **lo, const ctune_aff **hi) {
-    const ctune_tensor *tensor = &w->region->tensors[access->tensor];
-    ctune_status status = lower_form_range(w, stage_of(w, stmt), access->idx[d],
-                                           tensor->extent[d], lo, hi);
-    if (status == CTUNE_OK && (*lo == NULL || *hi == NULL)) {
-        status = ctune_loops_fail(w->loops, CTUNE_EREFUSED, "a shared copy of '%s' whose range is "
-                                                            "not known", tensor->name);
+    const ctune_tensor *tensor = &w->region->tensors[read->access.tensor];
+    ctune_touched touched;
+    ctune_touched_find(w->loops, stage_of(w, stmt), &read->access, read, d, &touched);
+    if (touched.lo == NULL || touched.hi == NULL) {
+        return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
+                                "a shared copy of '%s', whose range is not known", tensor->name);
     }
-    if (status == CTUNE_OK) {
-        *lo = lower_let(w, ctune_arena_printf(w->arena, "%s_low", tensor->name), *lo, w->setup);
-        *hi = lower_let(w, ctune_arena_printf(w->arena, "%s_end", tensor->name), *hi, w->setup);
-    }
-    return status;
+    *lo = lower_let(w, ctune_arena_printf(w->arena, "%s_low", tensor->name), touched.lo, w->setup);
+    *hi = lower_let(w, ctune_arena_printf(w->arena, "%s_end", tensor->name),
+                    ctune_aff_add_const(w->arena, touched.hi, 1), w->setup);
+    return CTUNE_OK;
 }
 
 static ctune_status make_copy(lowerer *w, int c, ctune_lnode *into) {
@@ -110,8 +112,8 @@ static ctune_status make_copy(lowerer *w, int c, ctune_lnode *into) {
     ctune_place there = {.id = access->tensor, .n_idx = access->n_idx};
     split_number(w, ctune_loops_var_aff(w->loops, q, 1, 0), n_of, access->n_idx, here.idx);
     for (int d = 0; d < access->n_idx; d++) {
-        const ctune_aff *lo, *hi;
-        ctune_status status = find_range(w, cache->stmt, access, d, &lo, &hi);
+        const ctune_aff *lo = NULL, *hi = NULL;
+        ctune_status status = find_range(w, cache->stmt, read, d, &lo, &hi);
         if (status != CTUNE_OK) {
             return status;
         }

@@ -384,11 +384,6 @@ const lower_packed *lower_find_packed(const lowerer *w, int stmt, const ctune_ex
 void lower_packed_place(lowerer *w, const lower_packed *p, const lower_env *env,
                         ctune_place *place);
 ctune_status lower_temps(lowerer *w);
-/* Values of a form over the stage's axes: from *base to before *end, by parameters; NULL: not
- * known. extent: of the tensor's index, for forms with divisions. */
-ctune_status lower_form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
-                              const ctune_aff *extent, const ctune_aff **base,
-                              const ctune_aff **end);
 /* Buffers of the temporaries whose scope lies in the PARALLEL loop `node`. */
 ctune_status lower_thread_temps(lowerer *w, int node);
 /* DEFs of temporaries whose scope is the body of node. */

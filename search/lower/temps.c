@@ -196,9 +196,9 @@ static ctune_status axis_range(lowerer *w, const ctune_stmt *plain, int axis,
 
 /* [*base, *end) around the values of a form over the stage's axes, which serve as dims: of the box
  * of its domain. A form that divides an axis has the range that its tensor declares. */
-ctune_status lower_form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
-                              const ctune_aff *extent, const ctune_aff **base,
-                              const ctune_aff **end) {
+static ctune_status form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
+                               const ctune_aff *extent, const ctune_aff **base,
+                               const ctune_aff **end) {
     ctune_stmt plain = {.stage = (int)(stage - w->region->stages),
                         .n_dims = stage->n_axes,
                         .n_cons = stage->n_cons,
@@ -241,7 +241,7 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const 
             continue;
         }
         const ctune_aff *first = NULL, *last = NULL;
-        ctune_status status = lower_form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
+        ctune_status status = form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
         if (status != CTUNE_OK) {
             return status;
         }

@@ -311,7 +311,9 @@ static bool make_launch(made *m, const chain *c, const ctune_gpu_knobs *knobs) {
         if (is_parallel && i != c->x && i != c->y) {
             add_name(order, sizeof order, c->name[i]);
         }
-        double extent = ctune_nest_extent(&m->nest, ctune_nest_find(&m->nest, c->name[i]));
+        double extent =
+            is_parallel ? 1
+                        : ctune_nest_extent(&m->nest, ctune_nest_find(&m->nest, c->name[i]));
         if (!is_parallel && knobs->k_step > 1 && k_step[0] == '\0' && stmt >= 0 &&
             extent > knobs->k_step) {
             char inner[CTUNE_NAME_BYTES];
