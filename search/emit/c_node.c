@@ -130,7 +130,8 @@ static const char *compound_token(const ctune_emitter *e, const ctune_value *v, 
                     v->op == CTUNE_V_DIV;
     bool is_promoted = ctune_type_get(v->type)->bytes < 4;
     bool is_device = e->api != NULL && ctune_type_is_float(v->type); /* it may be a function */
-    return is_target && is_plain && !is_device && !v->wraps && !is_promoted && !emit_is_rounded(e, v)
+    return is_target && is_plain && !is_device && !v->wraps && !is_promoted &&
+                   !emit_is_rounded(e, v)
                ? ctune_value_get(v->op)->token
                : NULL;
 }
@@ -344,8 +345,7 @@ static void print_node(ctune_emitter *e, const ctune_lnode *node) {
 }
 
 void emit_kids(ctune_emitter *e, const ctune_lnode *first) {
-    for (const ctune_lnode *node = first; node != NULL && is_c90(e);
-         node = node->next) {
+    for (const ctune_lnode *node = first; node != NULL && is_c90(e); node = node->next) {
         if (!is_dead(e, node)) {
             declare(e, node);
         }

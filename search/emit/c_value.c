@@ -31,7 +31,10 @@ static void print_float(ctune_emitter *e, ctune_type type, double f) {
     if (e->api != NULL && (isnan(f) || isinf(f))) {
         const char *zero = type == CTUNE_F32 ? "0.0f" : "0.0", *one = type == CTUNE_F32 ? "f" : "";
         ctune_text_printf(e->out, isnan(f) ? "(%s / %s)" : "(%s1.0%s / %s)",
-                          isnan(f) ? zero : signbit(f) ? "-" : "", isnan(f) ? zero : one, zero);
+                          isnan(f)     ? zero
+                          : signbit(f) ? "-"
+                                       : "",
+                          isnan(f) ? zero : one, zero);
         return;
     }
     if (isnan(f) || isinf(f)) {

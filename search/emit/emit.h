@@ -32,9 +32,9 @@ typedef struct ctune_emit_options {
                                    candidates need */
     unsigned gpu; /* languages of kernels: CTUNE_GPU_CUDA, CTUNE_GPU_OPENCL; 0: what the region's
                      target says, both when it says nothing */
-    bool is_original;           /* calls stay as the source has them, errno and all */
-    const int64_t *sizes;       /* a candidate that is only timed at these values of the parameters
-                                   [n_params] and declines others; NULL: for all */
+    bool is_original;     /* calls stay as the source has them, errno and all */
+    const int64_t *sizes; /* a candidate that is only timed at these values of the parameters
+                             [n_params] and declines others; NULL: for all */
 } ctune_emit_options;
 
 /* Text that one translation unit needs once, before the first tuned region or candidate: helper

@@ -48,9 +48,9 @@ enum { EMIT_N_APIS = 2 }; /* cuda, opencl */
 typedef struct emit_array {
     bool is_buffer;
     int id;
-    const ctune_aff *first;  /* tensors: row-major number of the first element that is touched */
-    const ctune_aff *count;  /* elements from there to the last one */
-    const ctune_aff *rows;   /* rank 2: rows of row_count elements, pitch apart; else NULL */
+    const ctune_aff *first; /* tensors: row-major number of the first element that is touched */
+    const ctune_aff *count; /* elements from there to the last one */
+    const ctune_aff *rows;  /* rank 2: rows of row_count elements, pitch apart; else NULL */
     const ctune_aff *row_count, *pitch;
     const ctune_aff *span[CTUNE_MAX_RANK]; /* tensors: of each index */
     bool is_read, is_written;
@@ -81,18 +81,18 @@ typedef struct ctune_emitter {
     const ctune_value **rounded; /* [cap_rounded] */
 
     /* ---- gpu_host.c, gpu_kernel.c */
-    const emit_api *api;  /* of the kernel that is printed; NULL: the host's C */
-    bool has_launch;      /* the program has one */
-    const char *done;     /* the frame's variable: did a GPU run it? */
+    const emit_api *api; /* of the kernel that is printed; NULL: the host's C */
+    bool has_launch;     /* the program has one */
+    const char *done;    /* the frame's variable: did a GPU run it? */
     int n_gpu_conds, cap_gpu_conds;
     const ctune_aff **gpu_cond; /* without which some access touches nothing, each >= 0 */
     int n_arrays;
-    emit_array *array;    /* [n_arrays] in the order of the kernels' pointers */
+    emit_array *array; /* [n_arrays] in the order of the kernels' pointers */
     int n_kernels;
-    ctune_text *kernels;  /* [EMIT_N_APIS] */
-    bool *is_inner;       /* [n_vars] bound inside the launch at hand */
-    bool *is_nonneg;      /* [n_vars] index variables that are never below 0 */
-    bool *is_kernel_var;  /* [n_vars] used by the kernel at hand */
+    ctune_text *kernels;   /* [EMIT_N_APIS] */
+    bool *is_inner;        /* [n_vars] bound inside the launch at hand */
+    bool *is_nonneg;       /* [n_vars] index variables that are never below 0 */
+    bool *is_kernel_var;   /* [n_vars] used by the kernel at hand */
     bool *is_kernel_param; /* [n_params] */
     bool *is_kernel_first; /* [n_arrays] its first element's number */
     bool has_f64;

@@ -73,11 +73,16 @@ const emit_api emit_api_opencl = {
 static const struct {
     const char *root, *cuda_f32, *cuda_f64, *opencl;
 } functions[] = {
-    {"sqrt", "__fsqrt_rn", "__dsqrt_rn", "sqrt"}, {"fabs", "fabsf", "fabs", "fabs"},
-    {"floor", "floorf", "floor", "floor"},        {"ceil", "ceilf", "ceil", "ceil"},
-    {"trunc", "truncf", "trunc", "trunc"},        {"round", "roundf", "round", "round"},
-    {"rint", "rintf", "rint", "rint"},            {"nearbyint", "nearbyintf", "nearbyint", "rint"},
-    {"fmod", "fmodf", "fmod", "fmod"},            {"copysign", "copysignf", "copysign", "copysign"},
+    {"sqrt", "__fsqrt_rn", "__dsqrt_rn", "sqrt"},
+    {"fabs", "fabsf", "fabs", "fabs"},
+    {"floor", "floorf", "floor", "floor"},
+    {"ceil", "ceilf", "ceil", "ceil"},
+    {"trunc", "truncf", "trunc", "trunc"},
+    {"round", "roundf", "round", "round"},
+    {"rint", "rintf", "rint", "rint"},
+    {"nearbyint", "nearbyintf", "nearbyint", "rint"},
+    {"fmod", "fmodf", "fmod", "fmod"},
+    {"copysign", "copysignf", "copysign", "copysign"},
     {"fma", "__fmaf_rn", "__fma_rn", "fma"},
 };
 

@@ -184,8 +184,7 @@ static ctune_status find_array(ctune_emitter *e, emit_array *a) {
     for (int d = 0; d < t->rank; d++) {
         first.idx[d] = r.lo[d];
         last.idx[d] = r.hi[d];
-        a->span[d] =
-            ctune_aff_add_const(l->arena, ctune_aff_sub(l->arena, r.hi[d], r.lo[d]), 1);
+        a->span[d] = ctune_aff_add_const(l->arena, ctune_aff_sub(l->arena, r.hi[d], r.lo[d]), 1);
     }
     a->first = ctune_loops_linear(l, &first);
     a->count = ctune_aff_add_const(
@@ -262,8 +261,7 @@ static int print_values(ctune_emitter *e) {
     for (int i = 0; i < e->loops->n_vars; i++) {
         const ctune_lvar *var = &e->loops->var[i];
         if (e->is_kernel_var[i] && !e->is_inner[i]) {
-            print_value(e, &n, var->is_index ? "ctune_i64" : emit_type(e, var->type, 1),
-                        var->name);
+            print_value(e, &n, var->is_index ? "ctune_i64" : emit_type(e, var->type, 1), var->name);
         }
     }
     for (int i = 0; i < e->n_arrays; i++) {
@@ -293,8 +291,7 @@ static void print_lists(ctune_emitter *e, int n) {
 }
 
 void emit_gpu_launch(ctune_emitter *e, const ctune_lnode *launch) {
-    const char *name =
-        ctune_arena_printf(e->arena, "ctune_%s_%d", e->region->name, e->n_kernels++);
+    const char *name = ctune_arena_printf(e->arena, "ctune_%s_%d", e->region->name, e->n_kernels++);
     if (name == NULL || e->kernels == NULL) {
         return;
     }
@@ -316,16 +313,19 @@ void emit_gpu_launch(ctune_emitter *e, const ctune_lnode *launch) {
         }
     }
     e->out = out;
-    ctune_text_line(out, "const unsigned ctune_gpu_g[3] = {ctune_gpu_grid(%s, 2147483647L), "
-                         "ctune_gpu_grid(%s, 65535L), ctune_gpu_grid(%s, 65535L)};",
+    ctune_text_line(out,
+                    "const unsigned ctune_gpu_g[3] = {ctune_gpu_grid(%s, 2147483647L), "
+                    "ctune_gpu_grid(%s, 65535L), ctune_gpu_grid(%s, 65535L)};",
                     ctune_text_get(&blocks[0]), ctune_text_get(&blocks[1]),
                     ctune_text_get(&blocks[2]));
     ctune_text_line(out, "const unsigned ctune_gpu_b[3] = {%lld, %lld, %lld};",
                     (long long)emit_gpu_threads(launch, 0), (long long)emit_gpu_threads(launch, 1),
                     (long long)emit_gpu_threads(launch, 2));
-    ctune_text_line(out, "if (ctune_gpu_g[0] != 0 && ctune_gpu_g[1] != 0 && ctune_gpu_g[2] != 0) {");
-    ctune_text_line(out, "    (void)ctune_gpu_launch(ctune_gpu_run, \"%s\", ctune_gpu_g, "
-                         "ctune_gpu_b, 0, %s, %s, %d);",
+    ctune_text_line(out,
+                    "if (ctune_gpu_g[0] != 0 && ctune_gpu_g[1] != 0 && ctune_gpu_g[2] != 0) {");
+    ctune_text_line(out,
+                    "    (void)ctune_gpu_launch(ctune_gpu_run, \"%s\", ctune_gpu_g, "
+                    "ctune_gpu_b, 0, %s, %s, %d);",
                     name, n > 0 ? "ctune_gpu_ps" : "0", n > 0 ? "ctune_gpu_ss" : "0", n);
     ctune_text_line(out, "}");
     out->indent--;
@@ -358,7 +358,7 @@ static void print_string(ctune_text *out, const char *text) {
 
 static void print_kernels(ctune_emitter *e) {
     static const emit_api *const apis[EMIT_N_APIS] = {&emit_api_cuda, &emit_api_opencl};
-    unsigned wanted = e->options->gpu != 0   ? e->options->gpu
+    unsigned wanted = e->options->gpu != 0  ? e->options->gpu
                       : e->region->gpu != 0 ? e->region->gpu
                                             : CTUNE_GPU_CUDA | CTUNE_GPU_OPENCL;
     for (int i = 0; i < EMIT_N_APIS; i++) {
@@ -370,11 +370,10 @@ static void print_kernels(ctune_emitter *e) {
             ctune_text_line(e->out, "    ;");
         }
     }
-    ctune_text_line(e->out,
-                    "static const struct ctune_gpu_region ctune_gpu_here = {\"%s\", %s, %s, %du};",
-                    e->region->name, (wanted & CTUNE_GPU_CUDA) != 0 ? "ctune_gpu_cuda" : "0",
-                    (wanted & CTUNE_GPU_OPENCL) != 0 ? "ctune_gpu_opencl" : "0",
-                    1 + (e->has_f64 ? 2 : 0));
+    ctune_text_line(
+        e->out, "static const struct ctune_gpu_region ctune_gpu_here = {\"%s\", %s, %s, %du};",
+        e->region->name, (wanted & CTUNE_GPU_CUDA) != 0 ? "ctune_gpu_cuda" : "0",
+        (wanted & CTUNE_GPU_OPENCL) != 0 ? "ctune_gpu_opencl" : "0", 1 + (e->has_f64 ? 2 : 0));
 }
 
 /* "(ctune_size)(index) * sizeof(type)" */
@@ -407,14 +406,14 @@ static void print_tensor_row(ctune_emitter *e, const emit_array *a) {
     const char *base = e->is_standalone
                            ? ctune_arena_printf(e->arena, "%s->tensors[%d]", e->args, a->id)
                            : t->base;
-    const char *rows = a->rows == NULL ? "1" : ctune_arena_printf(e->arena, "(ctune_size)(%s)",
-                                                                  index_of(e, a->rows));
-    ctune_text_line(e->out, "{(char *)(ctune_address)(%s) + (%s) * %dL, %s, %s, %s, %s, %du},", base,
-                    index_of(e, a->first), ctune_type_get(t->type)->bytes,
-                    bytes_of(e, a->count, t->type), rows,
-                    bytes_of(e, a->rows == NULL ? a->count : a->row_count, t->type),
-                    bytes_of(e, a->rows == NULL ? a->count : a->pitch, t->type),
-                    a->is_written ? 3 : 1);
+    const char *rows = a->rows == NULL
+                           ? "1"
+                           : ctune_arena_printf(e->arena, "(ctune_size)(%s)", index_of(e, a->rows));
+    ctune_text_line(
+        e->out, "{(char *)(ctune_address)(%s) + (%s) * %dL, %s, %s, %s, %s, %du},", base,
+        index_of(e, a->first), ctune_type_get(t->type)->bytes, bytes_of(e, a->count, t->type), rows,
+        bytes_of(e, a->rows == NULL ? a->count : a->row_count, t->type),
+        bytes_of(e, a->rows == NULL ? a->count : a->pitch, t->type), a->is_written ? 3 : 1);
 }
 
 static void print_arrays(ctune_emitter *e) {
@@ -443,8 +442,9 @@ static void print_arrays(ctune_emitter *e) {
 void emit_gpu_block(ctune_emitter *e, const char *body) {
     print_kernels(e);
     print_arrays(e);
-    ctune_text_line(e->out, "struct ctune_gpu *const ctune_gpu_run = ctune_gpu_begin == 0 ? 0 : "
-                            "ctune_gpu_begin(&ctune_gpu_here, ctune_gpu_as, %d);",
+    ctune_text_line(e->out,
+                    "struct ctune_gpu *const ctune_gpu_run = ctune_gpu_begin == 0 ? 0 : "
+                    "ctune_gpu_begin(&ctune_gpu_here, ctune_gpu_as, %d);",
                     e->n_arrays);
     ctune_text_line(e->out, "if (ctune_gpu_run != 0) {");
     ctune_text_append(e->out, body);

@@ -51,8 +51,8 @@ static const char *clean(ctune_emitter *e, const char *name) {
 
 const char *emit_gpu_array(ctune_emitter *e, int i_array) {
     const emit_array *a = &e->array[i_array];
-    const char *name = clean(
-        e, a->is_buffer ? e->loops->buffer[a->id].name : e->region->tensors[a->id].name);
+    const char *name =
+        clean(e, a->is_buffer ? e->loops->buffer[a->id].name : e->region->tensors[a->id].name);
     name = ctune_arena_printf(e->arena, "t%d_%s", i_array, name);
     return name == NULL ? "" : name;
 }
@@ -197,12 +197,14 @@ static void print_blocks(ctune_emitter *e, const ctune_lnode *node, bool is_shar
 /* ---- the function ---------------------------------------------------------------------------- */
 
 static void print_helpers(ctune_emitter *e, const char *body, ctune_text *out) {
-    static const char *const rows[][2] = {{"ctune_min", "x < y ? x : y"},
-                                          {"ctune_max", "x > y ? x : y"},
-                                          {"ctune_floordiv", "x >= 0 ? x / y : -((y - 1 - x) / y)"}};
+    static const char *const rows[][2] = {
+        {"ctune_min", "x < y ? x : y"},
+        {"ctune_max", "x > y ? x : y"},
+        {"ctune_floordiv", "x >= 0 ? x / y : -((y - 1 - x) / y)"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *call = ctune_arena_printf(e->arena, "%s(", rows[i][0]);
-        if (call != NULL && strstr(body, call) != NULL && strstr(ctune_text_get(out), call) == NULL) {
+        if (call != NULL && strstr(body, call) != NULL &&
+            strstr(ctune_text_get(out), call) == NULL) {
             ctune_text_printf(out, "%s%s %s(%s x, %s y) { return %s; }\n", e->api->function,
                               e->api->index, rows[i][0], e->api->index, e->api->index, rows[i][1]);
         }
@@ -228,9 +230,8 @@ static void print_parameters(ctune_emitter *e, ctune_text *out) {
         const emit_array *a = &e->array[i];
         ctune_type type =
             a->is_buffer ? e->loops->buffer[a->id].type : e->region->tensors[a->id].type;
-        ctune_text_printf(out, "%s%s%s%s%s%s", comma, e->api->global,
-                          a->is_written ? "" : "const ", emit_type(e, type, 1), e->api->restricted,
-                          emit_gpu_array(e, i));
+        ctune_text_printf(out, "%s%s%s%s%s%s", comma, e->api->global, a->is_written ? "" : "const ",
+                          emit_type(e, type, 1), e->api->restricted, emit_gpu_array(e, i));
     }
     for (int i = 0; i < e->region->n_params; i++) {
         if (e->is_kernel_param[i]) {

@@ -188,14 +188,14 @@ typedef struct ctune_value {
  */
 /* id, IR name */
 #define CTUNE_LNODE_TABLE(X)                                                                       \
-    X(SEQ, "seq")     /* kids in order; a block of its own: DECL, DEF and LET end with it */       \
-    X(FOR, "for")     /* index variable var = lo, lo + step, ... while var < hi: kids */           \
-    X(IF, "if")       /* all conds >= 0 and test != 0: kids; else `other` */                       \
-    X(LET, "let")     /* index variable var = lo */                                                \
-    X(DECL, "decl")   /* buffer begins here, contents undefined */                                 \
-    X(DEF, "def")     /* value variable var begins here with value (NULL: undefined) */            \
-    X(SET, "set")     /* mutable value variable var = value */                                     \
-    X(STORE, "store") /* place = value (value->lanes consecutive elements) */                      \
+    X(SEQ, "seq")       /* kids in order; a block of its own: DECL, DEF and LET end with it */     \
+    X(FOR, "for")       /* index variable var = lo, lo + step, ... while var < hi: kids */         \
+    X(IF, "if")         /* all conds >= 0 and test != 0: kids; else `other` */                     \
+    X(LET, "let")       /* index variable var = lo */                                              \
+    X(DECL, "decl")     /* buffer begins here, contents undefined */                               \
+    X(DEF, "def")       /* value variable var begins here with value (NULL: undefined) */          \
+    X(SET, "set")       /* mutable value variable var = value */                                   \
+    X(STORE, "store")   /* place = value (value->lanes consecutive elements) */                    \
     X(LAUNCH, "launch") /* a GPU runs the one kid: loops over blocks, one inside the other; in the \
                            innermost SHARED buffers' DECLs and loops over threads, one inside the  \
                            other; in these the code of one thread, which sets no variable and uses \
@@ -224,7 +224,7 @@ typedef enum ctune_lnode_kind {
     X(PARALLEL,                                                                                    \
       "parallel")   /* iterations are independent: threads; with its `collapse` - 1 only kids */   \
     X(FULL, "full") /* constant bounds: the unroll pass repeats the body */                        \
-    X(VECTOR, "vector") /* constant bounds, independent: the vectorise pass makes lanes */         \
+    X(VECTOR, "vector")   /* constant bounds, independent: the vectorise pass makes lanes */       \
     X(BLOCK_X, "block.x") /* of a LAUNCH: its blocks, ... */                                       \
     X(BLOCK_Y, "block.y")                                                                          \
     X(BLOCK_Z, "block.z")                                                                          \

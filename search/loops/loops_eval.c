@@ -44,6 +44,7 @@ typedef struct memory {
     uint32_t generation;
     toucher *touched; /* [elements]; NULL: nobody asks */
     bool is_private;  /* of one iteration */
+    bool is_of_block; /* of a GPU: other blocks have their own */
 } memory;
 
 typedef struct variable {
@@ -171,9 +172,9 @@ static int64_t locate(machine *m, const memory *mem, const ctune_place *place, i
 }
 
 /* Does somebody else's touch lie in the loop that runs? */
-static bool is_foreign(const machine *m, uint32_t toucher_iteration) {
-    bool is_of_block = m->launch_first != 0 && toucher_iteration >= m->launch_first &&
-                       toucher_iteration < m->block_first;
+static bool is_foreign(const machine *m, const memory *mem, uint32_t toucher_iteration) {
+    bool is_of_block = m->launch_first != 0 && !mem->is_of_block &&
+                       toucher_iteration >= m->launch_first && toucher_iteration < m->block_first;
     return is_of_block ||
            (toucher_iteration >= m->first_iteration && toucher_iteration != m->iteration);
 }
@@ -184,13 +185,13 @@ static void touch(machine *m, const memory *mem, int64_t at, bool is_write) {
         return;
     }
     toucher *t = &mem->touched[at];
-    if (is_foreign(m, t->writer) ||
-        (is_write && (is_foreign(m, t->reader) || is_foreign(m, t->other_reader)))) {
+    if (is_foreign(m, mem, t->writer) ||
+        (is_write && (is_foreign(m, mem, t->reader) || is_foreign(m, mem, t->other_reader)))) {
         fail(m, "iterations that are said to be independent meet in ", mem->name);
     }
     if (is_write) {
         t->writer = m->iteration;
-    } else if (is_foreign(m, t->reader)) {
+    } else if (is_foreign(m, mem, t->reader)) {
         t->other_reader = m->iteration;
     } else {
         t->reader = m->iteration;
@@ -766,6 +767,7 @@ static void run_decl(machine *m, const ctune_lnode *node) {
     mem->n_bytes = (size_t)n * (size_t)mem->stride;
     mem->generation++;
     mem->is_private = m->iteration != 0;
+    mem->is_of_block = b->scope == CTUNE_SCOPE_SHARED;
 }
 
 NOINLINE static void run_assign(machine *m, const ctune_lnode *node) {

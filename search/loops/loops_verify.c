@@ -190,8 +190,8 @@ static bool aff_varies(const loops_verifier *v, const ctune_aff *aff) {
         const ctune_term *x = &aff->terms[t];
         const ctune_atom *a = x->kind == CTUNE_TERM_DIV ? &v->l->atom[x->id] : NULL;
         if ((x->kind == CTUNE_TERM_AXIS && v->var[x->id].varies) ||
-            (a != NULL && (a->place != NULL || aff_varies(v, a->a) ||
-                           (a->b != NULL && aff_varies(v, a->b))))) {
+            (a != NULL &&
+             (a->place != NULL || aff_varies(v, a->a) || (a->b != NULL && aff_varies(v, a->b))))) {
             return true;
         }
     }
@@ -219,8 +219,8 @@ static ctune_status verify_bound(loops_verifier *v, const ctune_lnode *node) {
     v->gpu = is_block ? LOOPS_GPU_BLOCK : LOOPS_GPU_THREAD;
     bool is_next = false; /* does another bound loop stand right inside? */
     for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
-        is_next |= kid->kind == CTUNE_L_FOR && (ctune_lann_is_thread(kid->ann) ||
-                                                ctune_lann_is_block(kid->ann));
+        is_next |= kid->kind == CTUNE_L_FOR &&
+                   (ctune_lann_is_thread(kid->ann) || ctune_lann_is_block(kid->ann));
         CHECK(is_thread || kid->kind == CTUNE_L_FOR || kid->kind == CTUNE_L_DECL,
               "a statement between the loops over blocks and threads");
     }

@@ -36,9 +36,9 @@ typedef struct loops_verifier {
     int n_independent;    /* loops with independent iterations around */
     bool has_launch;      /* somewhere in the program */
     loops_gpu gpu;
-    unsigned gpu_axes;    /* bit: annotations of this launch's loops so far */
-    int launch_open;      /* n_open when the launch began */
-    int n_divergent;      /* loops and conditions around that differ between threads */
+    unsigned gpu_axes; /* bit: annotations of this launch's loops so far */
+    int launch_open;   /* n_open when the launch began */
+    int n_divergent;   /* loops and conditions around that differ between threads */
     int depth, value_depth;
 } loops_verifier;
 

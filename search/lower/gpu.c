@@ -12,9 +12,9 @@
  */
 #include "search/lower/lower_private.h"
 
-static const ctune_lann hw_ann[LOWER_HW_AXES] = {
-    CTUNE_LANN_BLOCK_X,  CTUNE_LANN_BLOCK_Y,  CTUNE_LANN_BLOCK_Z,
-    CTUNE_LANN_THREAD_X, CTUNE_LANN_THREAD_Y, CTUNE_LANN_THREAD_Z};
+static const ctune_lann hw_ann[LOWER_HW_AXES] = {CTUNE_LANN_BLOCK_X,  CTUNE_LANN_BLOCK_Y,
+                                                 CTUNE_LANN_BLOCK_Z,  CTUNE_LANN_THREAD_X,
+                                                 CTUNE_LANN_THREAD_Y, CTUNE_LANN_THREAD_Z};
 static const char *const hw_name[LOWER_HW_AXES] = {"block_x",  "block_y",  "block_z",
                                                    "thread_x", "thread_y", "thread_z"};
 
@@ -53,9 +53,27 @@ static ctune_status find_range(lowerer *w, int node, ctune_lnode *into, const ct
     return CTUNE_OK;
 }
 
+bool lower_is_grid(const lowerer *w, int node) {
+    const ctune_nnode *nn = &w->nest->node[node];
+    for (int i = 1; nn->kind == CTUNE_NN_LOOP && axis_of(w, node) < 0 && i < w->nest->n_nodes;
+         i++) {
+        for (int up = w->nest->node[i].outer; axis_of(w, i) >= 0 && up >= 0;
+             up = w->nest->node[up].outer) {
+            if (up == node) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const ctune_aff *lower_grid_start(lowerer *w, int node) {
+    int outer = w->nest->node[node].outer;
+    return outer >= 0 ? ctune_loops_var_aff(w->loops, w->node_var[outer], 1, 0) : w->hw_base[node];
+}
+
 /* Extents of the launch's axes: counts of blocks, numbers of threads. */
-static ctune_status find_axes(lowerer *w, int launch, ctune_lnode *into,
-                              const ctune_aff **extent) {
+static ctune_status find_axes(lowerer *w, int launch, ctune_lnode *into, const ctune_aff **extent) {
     for (int a = 0; a < LOWER_HW_AXES; a++) {
         w->hw_users[a] = 0;
         w->hw_trip[a] = 0;
@@ -63,7 +81,8 @@ static ctune_status find_axes(lowerer *w, int launch, ctune_lnode *into,
     }
     for (int i = 1; i < w->nest->n_nodes; i++) {
         int a = axis_of(w, i);
-        if (a < 0 || !ctune_nest_is_ancestor(w->nest, launch, i)) {
+        bool is_grid = lower_is_grid(w, i);
+        if ((a < 0 && !is_grid) || !ctune_nest_is_ancestor(w->nest, launch, i)) {
             continue;
         }
         const ctune_aff *count = NULL;
@@ -73,6 +92,9 @@ static ctune_status find_axes(lowerer *w, int launch, ctune_lnode *into,
             if (status != CTUNE_OK) {
                 return status;
             }
+        }
+        if (is_grid) {
+            continue;
         }
         int64_t trip = ctune_nest_trip(w->nest, i);
         if (!is_block_axis(a) || w->nest->node[i].outer >= 0) {
@@ -95,9 +117,10 @@ ctune_status lower_launch(lowerer *w, int node, ctune_lnode *into) {
         return status;
     }
     for (int a = 0; a < 3; a++) { /* the host counts the blocks */
-        extent[a] = extent[a] == NULL ? NULL
-                                      : lower_let(w, ctune_arena_printf(w->arena, "%ss", hw_name[a]),
-                                                  extent[a], into);
+        extent[a] =
+            extent[a] == NULL
+                ? NULL
+                : lower_let(w, ctune_arena_printf(w->arena, "%ss", hw_name[a]), extent[a], into);
     }
     ctune_lnode *at = ctune_lnode_new(w->loops, CTUNE_L_LAUNCH);
     ctune_lnode_append(into, at);
@@ -112,9 +135,8 @@ ctune_status lower_launch(lowerer *w, int node, ctune_lnode *into) {
             continue;
         }
         w->hw_var[a] = ctune_loops_index_var(w->loops, hw_name[a]);
-        ctune_lnode *loop =
-            ctune_lnode_for(w->loops, w->hw_var[a], ctune_loops_const(w->loops, 0), extent[a], 1,
-                            hw_ann[a]);
+        ctune_lnode *loop = ctune_lnode_for(w->loops, w->hw_var[a], ctune_loops_const(w->loops, 0),
+                                            extent[a], 1, hw_ann[a]);
         ctune_lnode_append(at, loop);
         at = loop;
     }
@@ -142,7 +164,8 @@ const ctune_aff *lower_bound_value(lowerer *w, int node) {
 
 /* The form with the values of the bound loops and points in it. */
 static const ctune_aff *expand(lowerer *w, const ctune_aff *form) {
-    for (int i = w->n_open - 1; i >= 0 && form != NULL; i--) { /* inner values are over outer ones */
+    for (int i = w->n_open - 1; i >= 0 && form != NULL;
+         i--) { /* inner values are over outer ones */
         int node = w->open[i].node;
         if (node >= 0 && w->node_value[node] != NULL) {
             form = ctune_loops_subst(w->loops, form, w->open[i].var, w->node_value[node]);
@@ -186,9 +209,8 @@ bool lower_is_certain(lowerer *w, const ctune_aff *form) {
         }
         if (from != NULL ? __builtin_mul_overflow(from->c0, term->coef, &trip) ||
                                __builtin_add_overflow(least, trip, &least)
-                         : term->coef < 0 &&
-                               (__builtin_mul_overflow(trip - 1, term->coef, &trip) ||
-                                __builtin_add_overflow(least, trip, &least))) {
+                         : term->coef < 0 && (__builtin_mul_overflow(trip - 1, term->coef, &trip) ||
+                                              __builtin_add_overflow(least, trip, &least))) {
             return false;
         }
     }

@@ -23,9 +23,8 @@ static const ctune_aff *base_of(lowerer *w, int c, int d) {
         int node;
         int64_t low, coef = ctune_stmt_coef(w->region, s, access->idx[d], s->dims[p]);
         int64_t count = ctune_nest_shared_range(w->nest, c, s->dims[p], &node, &low);
-        const ctune_aff *first = node >= 0
-                                     ? ctune_loops_var_aff(w->loops, w->node_var[node], 1, 0)
-                                     : ctune_loops_const(w->loops, low);
+        const ctune_aff *first = node >= 0 ? ctune_loops_var_aff(w->loops, w->node_var[node], 1, 0)
+                                           : ctune_loops_const(w->loops, low);
         env.val[p] = coef < 0 ? ctune_aff_add_const(w->arena, first, count - 1) : first;
     }
     ctune_place place;
@@ -39,8 +38,8 @@ static const ctune_aff *thread_number(lowerer *w, int64_t *n) {
     *n = 1;
     for (int a = 3; a < LOWER_HW_AXES; a++) {
         if (w->hw_var[a] >= 0) {
-            number = ctune_aff_add(w->arena, number,
-                                   ctune_loops_var_aff(w->loops, w->hw_var[a], *n, 0));
+            number =
+                ctune_aff_add(w->arena, number, ctune_loops_var_aff(w->loops, w->hw_var[a], *n, 0));
             *n *= w->hw_trip[a];
         }
     }
@@ -52,7 +51,8 @@ static void split_number(lowerer *w, const ctune_aff *q, const int64_t *extent, 
                          const ctune_aff **idx) {
     for (int d = rank - 1; d >= 0; d--) {
         const ctune_aff *rest = d == 0 ? NULL : ctune_loops_floor(w->loops, q, extent[d]);
-        idx[d] = d == 0 ? q : ctune_aff_sub(w->arena, q, ctune_aff_scale(w->arena, rest, extent[d]));
+        idx[d] =
+            d == 0 ? q : ctune_aff_sub(w->arena, q, ctune_aff_scale(w->arena, rest, extent[d]));
         q = rest;
     }
 }
@@ -93,20 +93,19 @@ static ctune_status make_copy(lowerer *w, int c, ctune_lnode *into) {
                                   base_of(w, c, d), into);
     }
     /* the copy of one statement's tile is declared once, and made in each arm of it */
-    copy->buffer = w->shared[c] != NULL
-                       ? w->shared[c]->buffer
-                       : ctune_loops_buffer(w->loops,
-                                            ctune_arena_printf(w->arena, "%s_shared", tensor->name),
-                                            tensor->type, CTUNE_SCOPE_SHARED, access->n_idx, extent);
+    copy->buffer =
+        w->shared[c] != NULL
+            ? w->shared[c]->buffer
+            : ctune_loops_buffer(w->loops, ctune_arena_printf(w->arena, "%s_shared", tensor->name),
+                                 tensor->type, CTUNE_SCOPE_SHARED, access->n_idx, extent);
     if (w->shared[c] == NULL) {
         ctune_lnode_prepend(w->block_body, ctune_lnode_decl(w->loops, copy->buffer));
     }
     w->shared[c] = copy;
     int q = ctune_loops_index_var(w->loops, "q");
     const ctune_aff *first = thread_number(w, &n_threads);
-    ctune_lnode *loop =
-        ctune_lnode_for(w->loops, q, first, ctune_loops_const(w->loops, n_elems), n_threads,
-                        CTUNE_LANN_SERIAL);
+    ctune_lnode *loop = ctune_lnode_for(w->loops, q, first, ctune_loops_const(w->loops, n_elems),
+                                        n_threads, CTUNE_LANN_SERIAL);
     ctune_lnode_append(into, loop);
     ctune_place here = {.is_buffer = true, .id = copy->buffer, .n_idx = access->n_idx};
     ctune_place there = {.id = access->tensor, .n_idx = access->n_idx};
@@ -132,8 +131,8 @@ static ctune_status make_copy(lowerer *w, int c, ctune_lnode *into) {
     }
     ctune_lnode *guard = ctune_lnode_if(w->loops, conds, n_conds, NULL);
     ctune_lnode_append(loop, guard);
-    ctune_lnode_append(guard, ctune_lnode_store(w->loops, &here,
-                                                ctune_value_load(w->loops, &there, 1)));
+    ctune_lnode_append(guard,
+                       ctune_lnode_store(w->loops, &here, ctune_value_load(w->loops, &there, 1)));
     return ctune_loops_status(w->loops);
 }
 

@@ -53,16 +53,37 @@ static bool is_space(lowerer *w, int stmt, int dim) {
 
 /* ---- which loops are the tile ---------------------------------------------------------------- */
 
+/* Do the levels of the dim fill each other: does the innermost one outside of the tile, or the dim
+ * itself, hold as many values as those inside scan? */
+static bool is_filled(const lowerer *w, int stmt, int dim) {
+    for (int i = 1; i < w->nest->n_nodes; i++) {
+        const ctune_nnode *nn = &w->nest->node[i];
+        if (nn->kind != CTUNE_NN_LOOP || nn->dim != dim) {
+            continue;
+        }
+        int64_t lo, hi;
+        bool is_const = nn->outer < 0 && nn->step > 1 &&
+                        ctune_stmt_const_range(&w->tree->stmts[stmt], dim, &lo, &hi);
+        if ((nn->outer >= 0 && w->nest->node[nn->outer].step % nn->step != 0) ||
+            (is_const && (hi - lo + 1) % nn->step != 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Fills the unrolled loops; flat: one node for each dim of the tile, for the questions of tile.c.
  * false: no tile that threads can share out. */
 static bool find_tile(lowerer *w, int at, int stmt, lower_gpu_tile *tile, lower_tile *flat) {
     *tile = (lower_gpu_tile){.at = at, .stmt = stmt, .n_open = w->n_open};
     *flat = (lower_tile){.at = at};
     int node = w->nest->node[at].first;
-    for (; node >= 0 && w->nest->node[node].kind == CTUNE_NN_LOOP; node = w->nest->node[node].first) {
+    for (; node >= 0 && w->nest->node[node].kind == CTUNE_NN_LOOP;
+         node = w->nest->node[node].first) {
         const ctune_nnode *nn = &w->nest->node[node];
         bool is_tile = is_space(w, stmt, nn->dim), is_known = false;
         if (nn->next >= 0 || (!is_tile && is_thread(w, node)) ||
+            (is_tile && !is_filled(w, stmt, nn->dim)) ||
             (is_tile && !is_thread(w, node) && nn->ann != CTUNE_ANN_UNROLL)) {
             return false;
         }
@@ -148,8 +169,7 @@ static bool env_of_points(lowerer *w, lower_env *env) {
                 return false;
             }
             is_tile = true;
-            value = ctune_aff_add(w->arena, value,
-                                  ctune_loops_var_aff(w->loops, var, nn->step, 0));
+            value = ctune_aff_add(w->arena, value, ctune_loops_var_aff(w->loops, var, nn->step, 0));
         }
         if (!is_tile || value == NULL) {
             return false;
@@ -161,29 +181,77 @@ static bool env_of_points(lowerer *w, lower_env *env) {
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-/* Is the constraint one over space dims, and dims that are open? */
-static bool is_over_space(lowerer *w, const lower_env *env, const ctune_aff *con) {
-    const ctune_stmt *s = &w->tree->stmts[w->gpu_tile->stmt];
-    for (int t = 0; t < con->n_terms; t++) {
-        int pos = con->terms[t].kind == CTUNE_TERM_AXIS ? lower_pos(s, con->terms[t].id) : 0;
-        if (con->terms[t].kind == CTUNE_TERM_AXIS && (pos < 0 || env->val[pos] == NULL)) {
-            return false;
+/* Rows over the tile's dims, as variables, and what is open outside: the domain without the
+ * reduction's dims. false: they are no plain forms. */
+static bool find_rows(lowerer *w, lower_gpu_tile *tile, const lower_tile *flat) {
+    const ctune_stmt *s = &w->tree->stmts[tile->stmt];
+    int n_pushed = 0;
+    ctune_bounds b = {0};
+    for (int p = 0; p < s->n_dims; p++) {
+        tile->pseudo[p] = -1;
+        for (int t = 0; t < flat->n_tile; t++) {
+            if (w->nest->node[flat->tile_node[t]].dim == s->dims[p]) {
+                tile->pseudo[p] = ctune_loops_index_var(w->loops, "point");
+                lower_push(w, tile->pseudo[p], s->dims[p], 1, -1);
+                n_pushed++;
+            }
         }
     }
-    return ctune_aff_has_kind(con, CTUNE_TERM_AXIS);
+    bool is_plain =
+        flat->n_inner == 0 ||
+        (lower_bounds_raw(w, tile->stmt, w->nest->node[flat->inner_node[0]].dim, &b) == CTUNE_OK &&
+         !b.is_inexact);
+    tile->n_rows = 0;
+    tile->rows =
+        CTUNE_NEW_ARRAY(w->arena, const ctune_aff *,
+                        s->n_cons + b.n_param_rows + b.n_open_rows + b.n_lower * b.n_upper + 1);
+    lower_env env;
+    lower_env_get(w, tile->stmt, &env);
+    for (int i = 0; i < s->n_cons && tile->rows != NULL; i++) {
+        bool is_space = ctune_aff_has_kind(s->cons[i], CTUNE_TERM_AXIS);
+        for (int p = 0; p < s->n_dims; p++) {
+            is_space &=
+                env.val[p] != NULL || ctune_aff_coef(s->cons[i], CTUNE_TERM_AXIS, s->dims[p]) == 0;
+        }
+        if (is_space) {
+            tile->rows[tile->n_rows++] = lower_env_aff(w, &env, s->cons[i]);
+        }
+    }
+    for (int i = 0; i < b.n_param_rows && tile->rows != NULL; i++) {
+        tile->rows[tile->n_rows++] = lower_row_aff(w, b.param_rows[i]);
+    }
+    for (int i = 0; i < b.n_open_rows && tile->rows != NULL; i++) {
+        tile->rows[tile->n_rows++] = lower_row_aff(w, b.open_rows[i]);
+    }
+    for (int i = 0; i < b.n_lower * b.n_upper && tile->rows != NULL; i++) {
+        const ctune_bound_row *lo = &b.lower[i % b.n_lower], *hi = &b.upper[i / b.n_lower];
+        is_plain = is_plain && lo->den == 1 && hi->den == 1;
+        tile->rows[tile->n_rows++] =
+            ctune_aff_sub(w->arena, lower_row_aff(w, hi->aff), lower_row_aff(w, lo->aff));
+    }
+    lower_pop_n(w, n_pushed);
+    for (int i = 0; i < tile->n_rows; i++) {
+        is_plain =
+            is_plain && tile->rows[i] != NULL && !ctune_aff_has_kind(tile->rows[i], CTUNE_TERM_DIV);
+    }
+    return is_plain && tile->rows != NULL;
 }
 
 /* IF over what space asks of this thread's point. */
 static ctune_lnode *point_guard(lowerer *w, const lower_env *env, ctune_lnode *into) {
     const ctune_stmt *s = &w->tree->stmts[w->gpu_tile->stmt];
-    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, s->n_cons + 1);
+    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, w->gpu_tile->n_rows + 1);
     int n = 0;
-    for (int i = 0; conds != NULL && i < s->n_cons && !w->gpu_tile->is_full; i++) {
-        if (is_over_space(w, env, s->cons[i])) {
-            conds[n++] = lower_env_aff(w, env, s->cons[i]);
+    for (int i = 0; conds != NULL && i < w->gpu_tile->n_rows && !w->gpu_tile->is_full; i++) {
+        const ctune_aff *row = w->gpu_tile->rows[i];
+        for (int p = 0; p < s->n_dims; p++) {
+            if (w->gpu_tile->pseudo[p] >= 0) {
+                row = ctune_loops_subst(w->loops, row, w->gpu_tile->pseudo[p], env->val[p]);
+            }
         }
+        conds[n++] = row;
     }
-    n = lower_drop_certain(w, conds, n);
+    n = conds == NULL ? 0 : lower_drop_certain(w, conds, n);
     if (n == 0) {
         return into;
     }
@@ -192,31 +260,30 @@ static ctune_lnode *point_guard(lowerer *w, const lower_env *env, ctune_lnode *i
     return guard;
 }
 
-/* The block's tile lies in the domain: each constraint over space holds at its worst corner. NULL:
- * memory is out; *is_possible false: a tile whose size is no constant. */
+/* The block's tile lies in the domain: each row holds at its worst corner. NULL: memory is out;
+ * *is_possible false: a tile whose size is no constant. */
 static ctune_lnode *full_guard(lowerer *w, bool *is_possible) {
     const ctune_stmt *s = &w->tree->stmts[w->gpu_tile->stmt];
-    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, s->n_cons + 1);
+    const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, w->gpu_tile->n_rows + 1);
     int n = 0;
     *is_possible = true;
-    for (int i = 0; conds != NULL && i < s->n_cons; i++) {
-        lower_env env;
+    for (int i = 0; conds != NULL && i < w->gpu_tile->n_rows; i++) {
+        const ctune_aff *row = w->gpu_tile->rows[i];
         int64_t reach = 0, part;
-        lower_env_get(w, w->gpu_tile->stmt, &env);
-        for (int p = 0; p < s->n_dims; p++) {
-            int64_t count, coef = ctune_aff_coef(s->cons[i], CTUNE_TERM_AXIS, s->dims[p]);
-            if (coef == 0 || env.val[p] != NULL || !is_space(w, w->gpu_tile->stmt, s->dims[p])) {
+        for (int p = 0; p < s->n_dims && *is_possible; p++) {
+            int64_t count, coef = 0;
+            if (w->gpu_tile->pseudo[p] < 0) {
                 continue;
             }
-            env.val[p] = origin_of(w, s->dims[p], &count);
-            bool is_over = __builtin_mul_overflow(coef, count - 1, &part) ||
-                           __builtin_add_overflow(reach, coef < 0 ? part : 0, &reach);
-            *is_possible = *is_possible && env.val[p] != NULL && count > 0 && !is_over;
+            const ctune_aff *origin = origin_of(w, s->dims[p], &count);
+            coef = ctune_aff_coef(row, CTUNE_TERM_AXIS, w->gpu_tile->pseudo[p]);
+            *is_possible = origin != NULL && count > 0 &&
+                           !__builtin_mul_overflow(coef, count - 1, &part) &&
+                           !__builtin_add_overflow(reach, coef < 0 ? part : 0, &reach);
+            row = *is_possible ? ctune_loops_subst(w->loops, row, w->gpu_tile->pseudo[p], origin)
+                               : row;
         }
-        if (*is_possible && is_over_space(w, &env, s->cons[i])) {
-            conds[n++] =
-                ctune_aff_add_const(w->arena, lower_env_aff(w, &env, s->cons[i]), reach);
-        }
+        conds[n++] = ctune_aff_add_const(w->arena, row, reach);
     }
     n = conds == NULL || !*is_possible ? 0 : lower_drop_certain(w, conds, n);
     return conds == NULL ? NULL : ctune_lnode_if(w->loops, conds, n, NULL);
@@ -271,8 +338,9 @@ static ctune_status transfer(lowerer *w, bool is_load, ctune_lnode *into) {
         into = point_loop(w, i, into);
     }
     if (into == NULL || !env_of_points(w, &env)) {
-        return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "a register tile whose threads have no "
-                                                          "points of their own");
+        return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
+                                "a register tile whose threads have no "
+                                "points of their own");
     }
     if (!lower_place(w, &env, &stage->target, &there, &var)) {
         return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "a register tile of a variable");
@@ -280,9 +348,9 @@ static ctune_status transfer(lowerer *w, bool is_load, ctune_lnode *into) {
     ctune_place here = acc_place(w);
     into = point_guard(w, &env, into);
     w->loops->line = stage->line;
-    ctune_lnode_append(into, ctune_lnode_store(w->loops, is_load ? &here : &there,
-                                               ctune_value_load(w->loops,
-                                                                is_load ? &there : &here, 1)));
+    ctune_lnode_append(into,
+                       ctune_lnode_store(w->loops, is_load ? &here : &there,
+                                         ctune_value_load(w->loops, is_load ? &there : &here, 1)));
     w->loops->line = 0;
     return ctune_loops_status(w->loops);
 }
@@ -309,7 +377,7 @@ static ctune_status lower_arm(lowerer *w, lower_gpu_tile *tile, bool is_full, ct
     ctune_lnode_append(into, block);
     ctune_lnode_append(block, ctune_lnode_decl(w->loops, tile->acc));
     w->gpu_tile = tile;
-    ctune_status status = transfer(w, true, block);
+    ctune_status status = tile->has_old ? transfer(w, true, block) : CTUNE_OK;
     if (status == CTUNE_OK) {
         status = lower_kids(w, tile->at, block);
     }
@@ -325,11 +393,12 @@ ctune_status lower_gpu_register(lowerer *w, int node, int stmt, ctune_lnode *int
     lower_tile flat;
     bool is_tile = find_tile(w, node, stmt, &tile, &flat) && lower_has_plain_domain(w, stmt) &&
                    (lower_is_alone(w, stmt, &flat) || lower_is_core_safe(w, stmt, &flat)) &&
-                   lower_has_own_elements(w, stmt, &flat);
+                   lower_has_own_elements(w, stmt, &flat) && find_rows(w, &tile, &flat);
     if (!is_tile) {
         return lower_kids(w, node, into);
     }
     bool is_possible;
+    tile.has_old = stage_of(w, stmt)->update != CTUNE_UPDATE_SET || flat.n_inner > 0;
     w->gpu_tile = &tile;
     ctune_lnode *guard = full_guard(w, &is_possible);
     w->gpu_tile = NULL;

@@ -400,6 +400,10 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         return ctune_loops_status(w->loops);
     }
     bool is_aligned = is_grid;
+    if (w->launch >= 0 && !is_bound && !is_point && lower_is_grid(w, node)) {
+        loop->lo = lower_grid_start(w, node);
+        is_aligned = true;
+    }
     if (is_grid) {
         loop->lo = align_to_grid(w, loop->lo, nn->step);
     }
@@ -535,6 +539,9 @@ ctune_status ctune_lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_low
         status = lower_program(w);
     }
     free(w);
+    if (status == CTUNE_OK) {
+        status = ctune_pass_barriers(loops);
+    }
     if (status == CTUNE_OK && options->observer != NULL) {
         options->observer(options->observer_data, "lower", loops);
     }

@@ -93,8 +93,13 @@ enum { LOWER_HW_AXES = 6 }; /* block.x, ..., thread.z: by annotation - CTUNE_ANN
 /* A register tile that the threads of a block share out: see gpu_tile.c. */
 typedef struct lower_gpu_tile {
     int at, stmt, acc;
-    bool is_full;                 /* all its points lie in the domain, as far as space goes */
-    int n_open;                   /* loops that are open outside of it */
+    bool has_old;                /* the target's old value counts */
+    bool is_full;                /* all its points lie in the domain, as far as space goes */
+    int n_open;                  /* loops that are open outside of it */
+    int pseudo[CTUNE_MAX_DEPTH]; /* by position in the statement: a variable that stands for the
+                                    tile's dim in rows; -1: no dim of the tile */
+    int n_rows;                  /* what space asks of a point that has some instance: each >= 0 */
+    const ctune_aff **rows;
     int n_unrolled;               /* of space dims: the accumulators' indices */
     int unrolled[LOWER_MAX_TILE]; /* nodes */
     int point[LOWER_MAX_TILE];    /* their variables, -1 while not open */
@@ -129,17 +134,17 @@ typedef struct lowerer {
     lower_packed *packed[CTUNE_NEST_CACHES]; /* by cache of the nest; NULL: a register cache or
                                                 shared with another */
     bool is_gpu;
-    int launch;                    /* nest node of the open launch, -1 */
-    int launch_n_open;             /* loops that are open outside of it */
-    int hw_var[LOWER_HW_AXES];     /* variables of the launch's loops, -1 */
+    int launch;                     /* nest node of the open launch, -1 */
+    int launch_n_open;              /* loops that are open outside of it */
+    int hw_var[LOWER_HW_AXES];      /* variables of the launch's loops, -1 */
     int64_t hw_trip[LOWER_HW_AXES]; /* of threads: how many; of blocks: 0 */
-    int hw_users[LOWER_HW_AXES];   /* nest loops in the launch that are bound to it */
+    int hw_users[LOWER_HW_AXES];    /* nest loops in the launch that are bound to it */
     const ctune_aff *node_value[CTUNE_NEST_NODES]; /* of open bound loops and points of a tile */
     const ctune_aff *node_least[CTUNE_NEST_NODES]; /* constant from which an open loop counts */
-    const ctune_aff *hw_base[CTUNE_NEST_NODES]; /* where a bound outermost level begins */
-    ctune_lnode *block_body;       /* of the innermost loop over blocks */
-    lower_shared *shared[CTUNE_NEST_CACHES];    /* by cache; NULL: not made yet, or none */
-    lower_gpu_tile *gpu_tile;      /* that is open, or NULL */
+    const ctune_aff *hw_base[CTUNE_NEST_NODES];    /* where a bound outermost level begins */
+    ctune_lnode *block_body;                       /* of the innermost loop over blocks */
+    lower_shared *shared[CTUNE_NEST_CACHES];       /* by cache; NULL: not made yet, or none */
+    lower_gpu_tile *gpu_tile;                      /* that is open, or NULL */
     int *scalar_var; /* [n_tensors] value variable that holds the tensor: copied scalars, contracted
                         temporaries; -1 */
     int *temp_buffer; /* [n_tensors] buffer of a temporary, -1 */
@@ -344,6 +349,10 @@ ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lowe
  * -------------------------------------------------------------------------------------------- */
 /* The launch that a node of the nest is. */
 ctune_status lower_launch(lowerer *w, int node, ctune_lnode *into);
+/* Is the loop one over tiles whose iterations inside are bound? Then these tiles lie where they lie
+ * for all iterations of the loops around: an element has one thread. */
+bool lower_is_grid(const lowerer *w, int node);
+const ctune_aff *lower_grid_start(lowerer *w, int node);
 /* What a bound loop is on a block or thread: the value of its iteration. */
 const ctune_aff *lower_bound_value(lowerer *w, int node);
 /* Instead of a loop of that value: its variable, where it is in range; lo, hi: the loop's limits.

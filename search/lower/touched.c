@@ -28,7 +28,8 @@ static bool find_extremes(ctune_loops *l, const ctune_stage *stage, const ctune_
     ctune_stmt plain = {.stage = (int)(stage - l->region->stages), .n_dims = stage->n_axes + 1};
     const ctune_aff **cons = CTUNE_NEW_ARRAY(l->arena, const ctune_aff *, stage->n_cons + 2);
     ctune_bounds b;
-    if (cons == NULL || stage->n_axes == CTUNE_MAX_DEPTH || !ctune_bounds_is_plain(l->region, aff)) {
+    if (cons == NULL || stage->n_axes == CTUNE_MAX_DEPTH ||
+        !ctune_bounds_is_plain(l->region, aff)) {
         return false;
     }
     for (int d = 0; d < stage->n_axes; d++) {
@@ -61,8 +62,8 @@ static bool is_optional(const ctune_expr *expr, const ctune_expr *read, bool ins
     if (expr == NULL || expr == read) {
         return expr != NULL && inside;
     }
-    bool has_choice = expr->op == CTUNE_OP_SELECT || expr->op == CTUNE_OP_LAND ||
-                      expr->op == CTUNE_OP_LOR;
+    bool has_choice =
+        expr->op == CTUNE_OP_SELECT || expr->op == CTUNE_OP_LAND || expr->op == CTUNE_OP_LOR;
     for (int i = 0; i < expr->n_kids; i++) {
         if (is_optional(expr->kids[i], read, inside || (has_choice && i > 0))) {
             return true;

@@ -17,7 +17,7 @@
 
 typedef struct barrier_ctx {
     ctune_loops *l;
-    bool *varies;        /* [n_vars] differs between the threads of a block */
+    bool *varies;         /* [n_vars] differs between the threads of a block */
     bool *read, *written; /* [n_buffers] since the last barrier */
     bool *unit_read, *unit_written;
 } barrier_ctx;
@@ -191,8 +191,7 @@ static void walk_launch(ctune_lnode *node, void *data) {
     }
 }
 
-ctune_status ctune_pass_barriers(ctune_loops *l, const ctune_pass_options *options) {
-    (void)options;
+ctune_status ctune_pass_barriers(ctune_loops *l) {
     if (ctune_loops_status(l) != CTUNE_OK || !ctune_loops_has_launch(l)) {
         return ctune_loops_status(l);
     }

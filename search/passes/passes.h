@@ -10,7 +10,6 @@
  * no vector form is gathered from scalar lanes; a body that cannot run in lanes becomes FOR full.
  *   - unroll: FOR full becomes its body, repeated with constants.
  *   - scalars: REGISTER buffers whose every index is constant become value variables; else BLOCK.
- *   - barriers: in launches, between accesses of one SHARED buffer by different threads.
  *   - share: common operands of straight-line code get a DEF, placed right before their first use;
  *     what does not change in an innermost loop moves in front of it.
  *   - name: identifiers for variables and buffers.
@@ -40,7 +39,6 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
     X(vectorise)                                                                                   \
     X(unroll)                                                                                      \
     X(scalars)                                                                                     \
-    X(barriers)                                                                                    \
     X(share)                                                                                       \
     X(name)
 
@@ -48,6 +46,10 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
     CTUNE_MUST_USE ctune_status ctune_pass_##id(ctune_loops *l, const ctune_pass_options *options);
 CTUNE_PASS_TABLE(X)
 #undef X
+
+/* In launches, between accesses of one SHARED buffer by different threads: the last step of the
+ * lowering, without which the program is none. */
+CTUNE_MUST_USE ctune_status ctune_pass_barriers(ctune_loops *l);
 
 /* Called after each pass with its name; tests verify and evaluate there. */
 typedef void (*ctune_pass_observer)(void *data, const char *pass, const ctune_loops *loops);

@@ -154,8 +154,8 @@ static void fold_node(ctune_loops *l, ctune_lnode *parent, ctune_lnode *node, bo
 
 /* A constant; on a GPU any sum: what several statements share there, its compiler finds. */
 static bool is_foldable(const ctune_lnode *let, bool in_launch) {
-    return let->lo != NULL && (let->lo->n_terms == 0 ||
-                               (in_launch && !ctune_aff_has_kind(let->lo, CTUNE_TERM_DIV)));
+    return let->lo != NULL &&
+           (let->lo->n_terms == 0 || (in_launch && !ctune_aff_has_kind(let->lo, CTUNE_TERM_DIV)));
 }
 
 /* The rest of a block behind `LET var = value`, with the value in it. */

@@ -169,7 +169,8 @@ int64_t ctune_nest_shared_extent(const ctune_nest *nest, int c, int d) {
     for (int p = 0; p < stmt->n_dims; p++) {
         int64_t coef = ctune_stmt_coef(nest->region, stmt, access->idx[d], stmt->dims[p]), low;
         int node;
-        int64_t count = coef == 0 ? 1 : ctune_nest_shared_range(nest, c, stmt->dims[p], &node, &low);
+        int64_t count =
+            coef == 0 ? 1 : ctune_nest_shared_range(nest, c, stmt->dims[p], &node, &low);
         coef = coef < 0 ? -coef : coef;
         if (count == 0 || __builtin_mul_overflow(coef, count - 1, &coef) ||
             __builtin_add_overflow(extent, coef, &extent)) {
@@ -192,6 +193,19 @@ static int64_t shared_bytes(const ctune_nest *nest, int c) {
     return bytes;
 }
 
+/* A copy is a box: it may hold elements that nobody reads, and another block may write. */
+static bool is_written_in(const ctune_nest *nest, int launch, int tensor) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].kind == CTUNE_NN_STMT && ctune_nest_is_ancestor(nest, launch, i)) {
+            const ctune_stmt *stmt = &nest->form->tree->stmts[nest->node[i].stmt];
+            if (nest->region->stages[stmt->stage].target.tensor == tensor) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool check_shared(const ctune_nest *nest, int c, char *why, size_t why_size) {
     const ctune_cache *cache = &nest->cache[c];
     const ctune_stmt *stmt = &nest->form->tree->stmts[cache->stmt];
@@ -207,6 +221,9 @@ static bool check_shared(const ctune_nest *nest, int c, char *why, size_t why_si
     if (!is_in_block || access->n_idx == 0 || tensor->is_temp) {
         return say(why, why_size, "a shared copy is made of an array, inside a loop over blocks");
     }
+    if (is_written_in(nest, ctune_nest_launch(nest, cache->at), access->tensor)) {
+        return say(why, why_size, "what is copied to shared memory is written by the same launch");
+    }
     int64_t bytes = shared_bytes(nest, c);
     return bytes > 0 || say(why, why_size, "a shared copy whose size is no constant");
 }
@@ -218,8 +235,7 @@ static bool check_caches(const ctune_nest *nest, int launch, char *why, size_t w
         if (cache->kind == CTUNE_CACHE_PACK) {
             return say(why, why_size, "packs are for the CPU");
         }
-        if (cache->kind == CTUNE_CACHE_REGISTER &&
-            ctune_nest_launch(nest, cache->at) < 0) {
+        if (cache->kind == CTUNE_CACHE_REGISTER && ctune_nest_launch(nest, cache->at) < 0) {
             return say(why, why_size, "a register tile must be inside a launch");
         }
         if (cache->kind != CTUNE_CACHE_SHARED) {
@@ -230,8 +246,7 @@ static bool check_caches(const ctune_nest *nest, int launch, char *why, size_t w
         }
         int64_t own = shared_bytes(nest, c);
         bool is_here = ctune_nest_is_ancestor(nest, launch, cache->at);
-        if (own > CTUNE_MAX_SHARED_BYTES ||
-            (is_here && (bytes += own) > CTUNE_MAX_SHARED_BYTES)) {
+        if (own > CTUNE_MAX_SHARED_BYTES || (is_here && (bytes += own) > CTUNE_MAX_SHARED_BYTES)) {
             return say(why, why_size, "over %d bytes of shared memory", CTUNE_MAX_SHARED_BYTES);
         }
     }
@@ -274,8 +289,8 @@ bool ctune_nest_check_gpu(const ctune_nest *nest, char *why, size_t why_size) {
         }
     }
     for (int i = 1; i < nest->n_nodes; i++) {
-        if (ctune_nest_launch(nest, i) == i && (!check_threads(nest, i, why, why_size) ||
-                                                !check_caches(nest, i, why, why_size))) {
+        if (ctune_nest_launch(nest, i) == i &&
+            (!check_threads(nest, i, why, why_size) || !check_caches(nest, i, why, why_size))) {
             return false;
         }
     }

@@ -35,7 +35,8 @@
 /* id, name, is_structural, syntax, help. One row a primitive; the rest of design §4 joins here. The
  * printer and the parser are driven by the syntax: n name, + one or more names, # integer >= 0, >
  * "->", @ "at", b "by", . and = themselves (no space around), m max|min|smart, p "pack" or
- * "shared", r "register", h block.x|y|z or thread.x|y|z, f a sum of names ("2*t + i - j"), c a condition on such a sum ("i - n < -1", also >=;
+ * "shared", r "register", h block.x|y|z or thread.x|y|z, f a sum of names ("2*t + i - j"), c a
+ * condition on such a sum ("i - n < -1", also >=;
  * <= and > are read and printed as these). Names fill prim.name[], the factors of a sum prim.coef[]
  * and the integer or mode prim.number. */
 #define CTUNE_PRIM_TABLE(X)                                                                        \

@@ -161,9 +161,8 @@ static int count_neighbours(const ctune_nest *nest, int top, int dim) {
             for (int d = 0; d + 1 < a->n_idx; d++) {
                 is_other |= ctune_stmt_moves(nest->region, stmt, a->idx[d], dim);
             }
-            int64_t coef = a->n_idx == 0 ? 0
-                                         : ctune_stmt_coef(nest->region, stmt,
-                                                           a->idx[a->n_idx - 1], dim);
+            int64_t coef =
+                a->n_idx == 0 ? 0 : ctune_stmt_coef(nest->region, stmt, a->idx[a->n_idx - 1], dim);
             count += coef == 1 || coef == -1 ? (is_other ? 0 : r < 0 ? 3 : 2) : 0;
             count -= coef == 0 && is_other;
         }
@@ -274,8 +273,7 @@ static void add_shared(made *m, int stmt, const char *at, int dim_x, int dim_y) 
             continue;
         }
         ctune_nest before = m->nest;
-        bool done =
-            apply(m, "cache_read %s.%d at %s shared", stmt_name(&m->nest, stmt), r, at);
+        bool done = apply(m, "cache_read %s.%d at %s shared", stmt_name(&m->nest, stmt), r, at);
         if (!done || !is_legal(m)) {
             undo_last(m, &before);
         }
@@ -312,8 +310,7 @@ static bool make_launch(made *m, const chain *c, const ctune_gpu_knobs *knobs) {
             add_name(order, sizeof order, c->name[i]);
         }
         double extent =
-            is_parallel ? 1
-                        : ctune_nest_extent(&m->nest, ctune_nest_find(&m->nest, c->name[i]));
+            is_parallel ? 1 : ctune_nest_extent(&m->nest, ctune_nest_find(&m->nest, c->name[i]));
         if (!is_parallel && knobs->k_step > 1 && k_step[0] == '\0' && stmt >= 0 &&
             extent > knobs->k_step) {
             char inner[CTUNE_NAME_BYTES];
@@ -391,9 +388,8 @@ static double sectors(const ctune_nest *nest, const ctune_stmt *stmt, const ctun
             return WARP;
         }
     }
-    int64_t coef = a->n_idx == 0
-                       ? 0
-                       : ctune_stmt_coef(nest->region, stmt, a->idx[a->n_idx - 1], dim_x);
+    int64_t coef =
+        a->n_idx == 0 ? 0 : ctune_stmt_coef(nest->region, stmt, a->idx[a->n_idx - 1], dim_x);
     double span = fabs((double)coef) * bytes * WARP / SECTOR_BYTES;
     return coef == 0 ? 1 : fmin(WARP, fmax(1, span));
 }
@@ -506,9 +502,10 @@ static double estimate(const maker *k, const ctune_nest *nest, int launch) {
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-static const int thread_choices[][2] = {{32, 8}, {16, 16}, {32, 4}, {64, 4},
+static const int thread_choices[][2] = {{32, 8}, {16, 16}, {32, 4},  {64, 4},
                                         {8, 8},  {128, 1}, {256, 1}, {32, 1}};
-static const int tile_choices[][2] = {{1, 1}, {1, 2}, {2, 2}, {1, 4}, {2, 4}, {4, 4}, {4, 8}, {8, 8}};
+static const int tile_choices[][2] = {{1, 1}, {1, 2}, {2, 2}, {1, 4},
+                                      {2, 4}, {4, 4}, {4, 8}, {8, 8}};
 static const int step_choices[] = {0, 8, 16, 32};
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
@@ -523,8 +520,7 @@ static void knobs_at(int i, ctune_gpu_knobs *out) {
                              .k_step = step_choices[s]};
 }
 
-static const int n_knobs =
-    COUNT(thread_choices) * COUNT(tile_choices) * COUNT(step_choices);
+static const int n_knobs = COUNT(thread_choices) * COUNT(tile_choices) * COUNT(step_choices);
 
 /* Which node of the trial a statement of the chain is in: its launch. */
 static int launch_of_stmt(const ctune_nest *nest, int stmt) {
@@ -674,9 +670,10 @@ static ctune_status make_form(maker *k, const char *structure) {
     k->n_launches = 0;
     walk(k, 0, 0);
     k->ns += lonely_ns(k);
-    return k->n_launches > 0 ? CTUNE_OK
-                             : ctune_fail(k->ctx, CTUNE_EREFUSED,
-                                          "no loop's iterations are independent: nothing for a GPU");
+    return k->n_launches > 0
+               ? CTUNE_OK
+               : ctune_fail(k->ctx, CTUNE_EREFUSED,
+                            "no loop's iterations are independent: nothing for a GPU");
 }
 
 static ctune_status make(maker *k, ctune_schedule *out, double *ns) {

@@ -14,13 +14,13 @@
 
 /* What a device can do; the default stands for a large one. Rates per ns. */
 typedef struct ctune_gpu_device {
-    int n_sms;                      /* multiprocessors */
-    double f32_ops, f64_ops;        /* additions and products */
-    double bytes;                   /* memory */
-    double requests;                /* of warps to L1 and shared memory, all multiprocessors */
+    int n_sms;               /* multiprocessors */
+    double f32_ops, f64_ops; /* additions and products */
+    double bytes;            /* memory */
+    double requests;         /* of warps to L1 and shared memory, all multiprocessors */
     double launch_ns;
-    int64_t shared_bytes;           /* of a block, without asking for more */
-    int n_regs;                     /* of a thread, at full speed */
+    int64_t shared_bytes; /* of a block, without asking for more */
+    int n_regs;           /* of a thread, at full speed */
 } ctune_gpu_device;
 void ctune_gpu_device_default(ctune_gpu_device *out);
 

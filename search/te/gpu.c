@@ -10,8 +10,8 @@
 #include <string.h>
 
 bool ctune_math_is_exact(const char *name) {
-    static const char *const roots[] = {"sqrt",  "fabs", "floor",     "ceil", "trunc",   "round",
-                                        "rint",  "nearbyint", "fmod", "copysign", "fma"};
+    static const char *const roots[] = {"sqrt", "fabs",      "floor", "ceil",     "trunc", "round",
+                                        "rint", "nearbyint", "fmod",  "copysign", "fma"};
     ctune_type type;
     if (ctune_math_find(name, &type) > 0 && !ctune_type_is_float(type)) {
         return true; /* abs */

@@ -179,8 +179,9 @@ static const extract_case refused[] = {
     {"target",
      "long double q[9];\n" F("TUNE target(cuda); for (int i = 0; i < 9; i++) q[i] = 1;"),
      {"[target-unsupported]"}},
-    {"target", "double exp(double);\n" F("TUNE target(opencl); for (int i = 0; i < 9; i++) a[i] = "
-                                         "(float)exp(a[i]);"),
+    {"target",
+     "double exp(double);\n" F("TUNE target(opencl); for (int i = 0; i < 9; i++) a[i] = "
+                               "(float)exp(a[i]);"),
      {"[target-unsupported]"}},
     {"misspelt clause",
      F("TUNE size(n=3); " LOOP),
