@@ -44,7 +44,7 @@ const char *ctune_part_word(ctune_part part) {
 }
 
 /* ---- engine ---------------------------------------------------------------------------------- */
-static ctune_strategy strategy_of(const char *name) {
+ctune_strategy ctune_strategy_of(const char *name) {
 #define X(id, word, help)                                                                          \
     if (name != NULL && strcmp(name, word) == 0) {                                                 \
         return CTUNE_STRATEGY_##id;                                                                \
@@ -136,7 +136,7 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     const ctune_bench *bench = &s->job.bench;
     ctune_engine_options options;
     ctune_engine_options_default(&options);
-    options.strategy = strategy_of(o->strategy);
+    options.strategy = ctune_strategy_of(o->strategy);
     options.seed = (uint64_t)o->seed;
     options.max_trials = (int)o->trials;
     options.batch = o->batch > 0 ? (int)o->batch : 0;
@@ -157,7 +157,7 @@ static ctune_status make_engine(ctune_ctx *ctx, ctune_search *s) {
     options.progress = o->show;
     options.progress_user = &s->progress;
     ctune_status status = CTUNE_OK;
-    if (options.strategy == CTUNE_STRATEGY_GBT) {
+    if (ctune_strategy_learns(options.strategy)) {
         status = make_model(ctx, s);
         options.model = &s->model;
         options.features = ctune_nest_features_get;

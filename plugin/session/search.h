@@ -11,6 +11,9 @@
 
 typedef struct ctune_search ctune_search;
 
+/* CTUNE_STRATEGY_TABLE's word; NULL: the default. */
+ctune_strategy ctune_strategy_of(const char *name);
+
 /* Measures the original and gets everything ready. history may be NULL (nothing is recorded). All
  * but ctx borrowed until close. EREFUSED: the region cannot be measured. Owner of *out: caller. */
 CTUNE_MUST_USE ctune_status ctune_search_open(ctune_ctx *ctx, const ctune_session *session,

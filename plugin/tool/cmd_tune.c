@@ -250,8 +250,8 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *t, const ctune_tune_nest *nest,
 /* ---- the model ------------------------------------------------------------------------------- */
 /* Without one the search learns from itself alone: a note, no error, unless one was asked for. */
 static ctune_status open_model(ctune_ctx *ctx, const ctune_options *options, ctune_model *out) {
-    bool is_wanted = !options->no_transfer &&
-                     (options->strategy == NULL || strcmp(options->strategy, "gbt") == 0);
+    bool is_wanted =
+        !options->no_transfer && ctune_strategy_learns(ctune_strategy_of(options->strategy));
     if (!is_wanted) {
         return CTUNE_OK;
     }

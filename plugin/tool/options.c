@@ -61,7 +61,7 @@ static const option_row rows[] = {
     {"seed", TUNE | CHECK | COLLECT | MODEL | TRY, VALUE_SEED, "N", AT(seed),
      "of the search and of the input data (default 1)"},
     {"strategy", TUNE, VALUE_TEXT, "NAME", AT(strategy),
-     "gbt (default: led by the model), anneal, genetic or random"},
+     "gbt (default: led by the model), anneal, evolutionary, genetic or random"},
     {"batch", TUNE | TRY, VALUE_COUNT, "N", AT(batch),
      "candidates compiled together (default 16; try from a pipe: 1)"},
     {"rounds", TUNE, VALUE_COUNT, "N", AT(rounds),

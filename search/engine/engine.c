@@ -232,7 +232,8 @@ static ctune_status fill(ctune_engine *s, int max, proposal *list, int *n) {
     const batch_plan plan = {max, s->n_batches, progress_of(s)};
     status = engine_learn(e);
     if (status == CTUNE_OK) {
-        status = batch_fill(e, &plan, list, n);
+        status = e->options.strategy == CTUNE_STRATEGY_EVOLVE ? evolve_fill(e, list, n, max)
+                                                              : batch_fill(e, &plan, list, n);
     }
     for (int i = 0; i < *n && status == CTUNE_OK; i++) {
         s->hope.promise = i == 0 ? list[i].score : fmin(s->hope.promise, list[i].score);

@@ -1,14 +1,16 @@
 /*
  * The tuning loop: proposes points, measures them through a callback, keeps the best.
  *
- * Strategies (all but random and genetic share everything but what scores a point):
- *   gbt      a learned model's score and the corrected estimate, each weighted by how well it
- * ranked the batches measured so far; the estimate drafts, the model decides anneal   the analytic
- * estimate, corrected by what has been measured (residual.c) genetic  evolution on measured times,
- * AutoTVM's baseline random   uniform samples gbt and anneal make a batch of: parallel annealing
- * chains that persist across rounds (chosen greedily for score + alpha * decision values not yet in
- * the batch), evolution around the fastest (exploit.c), epsilon random points, and at the end
- * coordinate descent.
+ * Strategies:
+ *   gbt           a learned model's score and the corrected estimate, each weighted by how well it
+ *                 ranked the batches measured so far; the estimate drafts, the model decides
+ *   anneal        the analytic estimate, corrected by what has been measured (residual.c)
+ *   evolutionary  Ansor's search, scored as gbt (evolve.c); without a model as anneal
+ *   genetic       evolution on measured times, AutoTVM's baseline
+ *   random        uniform samples
+ * gbt and anneal make a batch of: parallel annealing chains that persist across rounds (chosen
+ * greedily for score + alpha * decision values not yet in the batch), evolution around the fastest
+ * (exploit.c), epsilon random points, and at the end coordinate descent.
  *
  * Deterministic from the seed and the measured times, but for two limits that look at the clock:
  * budget_s, and model_share (see there).
@@ -24,6 +26,7 @@
 #define CTUNE_STRATEGY_TABLE(X)                                                                    \
     X(GBT, "gbt", "annealing on a learned model's score (default; without a model: anneal)")       \
     X(ANNEAL, "anneal", "annealing on the analytic estimate")                                      \
+    X(EVOLVE, "evolutionary", "Ansor's: evolution on predicted times, by model and estimate")      \
     X(GENETIC, "genetic", "evolution on measured times (population 100, elite 3, mutation 0.1)")   \
     X(RANDOM, "random", "uniform samples of the space")
 
@@ -33,6 +36,10 @@ typedef enum ctune_strategy {
 #undef X
         CTUNE_N_STRATEGIES
 } ctune_strategy;
+/* Does it look at a learned model? */
+static inline bool ctune_strategy_learns(ctune_strategy strategy) {
+    return strategy == CTUNE_STRATEGY_GBT || strategy == CTUNE_STRATEGY_EVOLVE;
+}
 
 /* One candidate to measure. */
 typedef struct ctune_trial {
@@ -82,9 +89,9 @@ typedef struct ctune_engine_options {
      * against budget_s. Borrowed until ctune_engine_create returns. */
     int n_known;
     const ctune_trial *known;
-    /* A learned model for strategy gbt; both or neither. A model that gives all points the same
-     * score (not trained yet) is passed over; one that fails (but for memory) is given up with a
-     * warning, and the search goes on as anneal. Borrowed. */
+    /* A learned model for gbt and evolutionary; both or neither. A model that gives all points the
+     * same score (not trained yet) is passed over; one that fails (but for memory) is given up with
+     * a warning, and the search goes on as anneal. Borrowed. */
     const ctune_model *model;
     ctune_features_fn features;
     void *features_user;

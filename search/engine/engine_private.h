@@ -195,6 +195,8 @@ ctune_status descent_pick(engine *e, proposal *out, int n, int *n_out);
 /* genetic.c: up to n of this generation; when it is used up, 0 while some are in flight, else the
  * first of the next. */
 ctune_status genetic_pick(engine *e, bool is_in_flight, proposal *out, int n, int *n_out);
+/* evolve.c: a batch of max by Ansor's search, appended to list; they become known. */
+ctune_status evolve_fill(engine *e, proposal *list, int *n, int max);
 /* batch.c: the best by draft of n_each uniform samples, `wanted` times; appended to list. */
 ctune_status batch_add_random(engine *e, proposal *list, int *n, int wanted, int n_each);
 /* batch.c: a whole batch of the annealing strategies, at most max; they become known. */

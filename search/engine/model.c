@@ -15,7 +15,7 @@ static const double GROWTH = 0.125;
 
 bool model_is_given(const engine *e) {
     const ctune_engine_options *o = &e->options;
-    return o->strategy == CTUNE_STRATEGY_GBT && o->model != NULL && o->features != NULL &&
+    return ctune_strategy_learns(o->strategy) && o->model != NULL && o->features != NULL &&
            !e->lead.is_off;
 }
 

@@ -309,6 +309,45 @@ static void test_genetic(void **state) {
     fixture_clear(&f);
 }
 
+/* The evolutionary strategy is led by a model that knows the truth, and does better by it than by
+ * the estimate; every point is new; the seed decides. */
+static void test_evolutionary(void **state) {
+    (void)state;
+    fixture f;
+    fake_model m;
+    fixture_init(&f, te_sample_symm());
+    double best[2] = {0};
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        for (int is_led = 0; is_led < 2; is_led++) {
+            ctune_engine_options o = options_of(CTUNE_STRATEGY_EVOLVE, seed);
+            if (is_led) {
+                fake_model_use(&m, &f, seed, 1, &o);
+            }
+            o.max_trials = 48;
+            simulator *s = search_by_nest(&f, &o, seed), *again;
+            assert_int_equal(s->n_log, 48);
+            double least = INFINITY;
+            for (int i = 0; i < 48; i++) {
+                least = fmin(least, log2(s->log[i].result.best_ns));
+                for (int j = 0; j < i; j++) {
+                    assert_memory_not_equal(&s->log[i].point, &s->log[j].point,
+                                            sizeof s->log[i].point);
+                }
+            }
+            best[is_led] += least / 3;
+            if (is_led) {
+                fake_model_use(&m, &f, seed, 1, &o);
+            }
+            again = search_by_nest(&f, &o, seed);
+            assert_memory_equal(&s->log[47].point, &again->log[47].point, sizeof s->log[47].point);
+            free(s);
+            free(again);
+        }
+    }
+    assert_true(best[1] < best[0] - 0.3);
+    fixture_clear(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_of_strategies),
@@ -320,6 +359,7 @@ int main(void) {
         cmocka_unit_test(test_epsilon),
         cmocka_unit_test(test_ablations),
         cmocka_unit_test(test_genetic),
+        cmocka_unit_test(test_evolutionary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
