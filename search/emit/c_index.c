@@ -289,6 +289,10 @@ static void print_device(ctune_emitter *e, const ctune_place *place, int i_array
     ctune_text_printf(e->out, "%s[", emit_gpu_array(e, i_array));
     if (place->n_idx == 0) {
         ctune_text_append(e->out, "0");
+    } else if (place->n_idx == 1 && is_shifted && array->first->n_terms == 0) {
+        emit_index(e, ctune_aff_add_const(e->arena, place->idx[0], -array->first->c0),
+                   CTUNE_LEVEL_ANY);
+        is_shifted = false;
     } else {
         print_linear(e, place, place->n_idx, CTUNE_LEVEL_ANY);
     }

@@ -220,7 +220,11 @@ bool lower_is_certain(lowerer *w, const ctune_aff *form) {
 int lower_drop_certain(lowerer *w, const ctune_aff **conds, int n) {
     int kept = 0;
     for (int i = 0; i < n; i++) {
-        if (conds[i] == NULL || !lower_is_certain(w, conds[i])) {
+        bool is_said = conds[i] != NULL && lower_is_certain(w, conds[i]);
+        for (int k = 0; k < kept && conds[i] != NULL && !is_said; k++) {
+            is_said = conds[k] != NULL && ctune_aff_is_equal(conds[k], conds[i]);
+        }
+        if (!is_said) {
             conds[kept++] = conds[i];
         }
     }

@@ -361,7 +361,7 @@ ctune_lnode *lower_bound_loop(lowerer *w, int node, int var, const ctune_aff *va
                               const lower_limit *lo, const lower_limit *hi, ctune_lnode *into);
 /* Is the form over open variables >= 0 for certain, by the ranges of blocks, threads and points? */
 bool lower_is_certain(lowerer *w, const ctune_aff *form);
-/* Drops the conditions that are certain; returns how many stay. */
+/* Drops the conditions that are certain, or said before; returns how many stay. */
 int lower_drop_certain(lowerer *w, const ctune_aff **conds, int n);
 /* IF over the launch's axes that the statement's loops are not bound to: one of their iterations
  * runs it. */
