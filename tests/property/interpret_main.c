@@ -12,8 +12,9 @@
  *     interpret_main [--pairs N] [--seed S] [--only REGION] [--per-region N] [--factors 1] [--gpu
  * 1]
  *
- * --gpu: schedules for a GPU (random_gpu.c), blocks and threads forwards and backwards; accesses of
- * threads that meet between barriers are a failure.
+ * --gpu: ranges of accesses by brute force (touched_check.c); schedules for a GPU (random_gpu.c),
+ * blocks and threads forwards and backwards; accesses of threads that meet between barriers are a
+ * failure.
  *
  * `--seed S --only R` repeats one region. A failure prints seed, region, schedule, pass and
  * program; exit code 1.
@@ -23,6 +24,7 @@
 #include "tests/property/random_gpu.h"
 #include "tests/property/random_prims.h"
 #include "tests/property/random_region.h"
+#include "tests/property/touched_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +47,7 @@ typedef struct value_set {
 typedef struct interpret {
     ctune_ctx ctx;
     uint64_t seed;
-    long want_pairs, n_pairs, n_checks, n_refused, n_prims, n_splits, n_tiles;
+    long want_pairs, n_pairs, n_checks, n_refused, n_prims, n_splits, n_tiles, n_ranges;
     int only, per_region, n_failures, id;
     bool wants_factors; /* factorisations and solves alone */
     bool wants_gpu;
@@ -380,6 +382,14 @@ static void region_close(interpret *p) {
 }
 
 static void check_gpu(interpret *p, ctune_nest *nest) {
+    for (int i = 0; i < N_SETS; i++) {
+        const char *wrong = touched_check(&p->ctx, p->region, p->sets[i].params, &p->n_ranges);
+        if (wrong != NULL) {
+            p->point = NULL;
+            print_failure(p, "ranges", wrong, NULL);
+            return;
+        }
+    }
     for (int i = 0; i < p->per_region; i++) {
         if (random_gpu_make(&p->ctx, &p->rng, p->program, nest, &p->more)) {
             check_nest(p, nest);
@@ -454,8 +464,8 @@ int main(int argc, char **argv) {
     }
     printf(
         "seed %llu: %ld pairs (%ld of time tiles or wavefronts, %ld with a split domain, %ld more "
-        "primitives), %ld evaluations, %ld refused, %d failures\n",
+        "primitives), %ld evaluations, %ld ranges, %ld refused, %d failures\n",
         (unsigned long long)p.seed, p.n_pairs, p.n_tiles, p.n_splits, p.n_prims, p.n_checks,
-        p.n_refused, p.n_failures);
+        p.n_ranges, p.n_refused, p.n_failures);
     return p.n_failures == 0 ? 0 : 1;
 }
