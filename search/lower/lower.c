@@ -242,6 +242,9 @@ ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
     if (stmt < 0) {
         return lower_kids(w, node, into);
     }
+    if (w->is_gpu) {
+        into = lower_axes_guard(w, ctune_nest_find_stmt(w->nest, stmt), into);
+    }
     if (lower_is_gpu_tile(w, node)) {
         return lower_gpu_register(w, node, stmt, into);
     }
