@@ -616,6 +616,7 @@ ctune_expr *ctune_index_expr(ctune_build *b, const ctune_poly *poly, ctune_type 
 /* ---- finishing, in this order ---------------------------------------------------------------- */
 bool ctune_delinearise(ctune_build *b);   /* indices: polynomials -> dimensions */
 bool ctune_scalars_place(ctune_build *b); /* temporaries and private scalars */
+bool ctune_forward(ctune_build *b);       /* scalars that only lead to the next statement */
 bool ctune_aliases_mark(
     ctune_build *b); /* is_pointer of named objects; bounds that stores may change */
 const char *ctune_epilogue_print(ctune_build *b); /* NULL: none; check b->why */

@@ -141,8 +141,8 @@ static bool build(ctune_build *b) {
     return b->root != NULL && ctune_vars_scan(b) && ctune_openmp_apply(b) &&
            ctune_clauses_apply(b) && ctune_statement_build(b, b->statement) &&
            ctune_index_finish(b) && ctune_limits_note(b) && ctune_delinearise(b) &&
-           ctune_rows_finish(b) && ctune_scalars_place(b) && ctune_aliases_mark(b) &&
-           ctune_clauses_check(b) && ctune_facts_check(b);
+           ctune_rows_finish(b) && ctune_scalars_place(b) && ctune_forward(b) &&
+           ctune_aliases_mark(b) && ctune_clauses_check(b) && ctune_facts_check(b);
 }
 
 static ctune_status report(extraction *x, ctune_build *b, size_t word) {

@@ -8,6 +8,7 @@
 #include "plugin/tool/tool.h"
 #include "runtime/calibrate.h"
 #include "runtime/counters.h"
+#include "runtime/gpu/inventory.h"
 #include "search/detect/detect.h"
 #include "search/facts/facts.h"
 
@@ -150,6 +151,11 @@ static void print_counters(void) {
     ctune_text_clear(&text);
 }
 
+static void print_gpu_fact(void *data, const char *name, const char *value) {
+    (void)data;
+    print_fact(name, value);
+}
+
 int ctune_cmd_doctor(ctune_ctx *ctx, const ctune_options *options) {
     if (options->n_words > 0) {
         ctune_fail(ctx, CTUNE_EUSAGE, "`ctune doctor` takes no file");
@@ -181,6 +187,7 @@ int ctune_cmd_doctor(ctune_ctx *ctx, const ctune_options *options) {
         print_facts(ctx, &target);
     }
     print_counters();
+    ctune_gpu_inventory(NULL, print_gpu_fact);
     ctune_flags_clear(&flags);
     return ctune_exit_worse(ctune_report(ctx, status),
                             ok && works ? CTUNE_EXIT_OK : CTUNE_EXIT_ENV);

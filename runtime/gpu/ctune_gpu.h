@@ -26,6 +26,9 @@
  *   CTUNE_GPU_CACHE, CTUNE_GPU_STRICT, CTUNE_NVRTC, CTUNE_LIBCUDA, CTUNE_LIBOPENCL (docs/
  *   gpu-runtime.md).
  */
+#ifdef __cplusplus
+extern "C" {
+#endif
 /* declarations begin */
 #ifndef CTUNE_GPU_H
 #define CTUNE_GPU_H
@@ -68,7 +71,8 @@ extern int ctune_gpu_end(struct ctune_gpu *run);
  * Keep [ptr, ptr + bytes) resident: from now on regions use one copy on the device, and results
  * stay there. Before the program itself reads or writes the array it calls ctune_gpu_sync; from
  * then until the next region the array is the host's. Nothing is copied before a region needs it.
- * 1: kept. 0: not (no GPU, no memory, overlaps another kept array): all works as without.
+ * 1: will be, where there is a device. 0: not (CTUNE_GPU=off, device failed, overlaps another kept
+ * array): all works as without.
  */
 extern int ctune_gpu_keep(void *ptr, size_t bytes);
 /* Make the host's copy of the kept array that holds ptr current; the host may then read and write
@@ -89,4 +93,7 @@ extern void ctune_gpu_on_error(void (*handler)(const char *message));
 extern int ctune_gpu_pays(double cpu_ns, double kernel_ns, size_t bytes_in, size_t bytes_out);
 /* "cuda: NVIDIA H200", "opencl: pthread-..."; or "" with the reason in why (may be 0). */
 extern const char *ctune_gpu_device_name(char *why, size_t size);
+#endif
+#ifdef __cplusplus
+}
 #endif

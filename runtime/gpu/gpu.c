@@ -28,6 +28,7 @@ struct ctune_gpu {
     const struct ctune_gpu_region *region;
     gpu_module *module;
     bool is_failed, is_launched;
+    double start_ns; /* of the first launch, when there is a log */
     unsigned n;
     gpu_memory *memories; /* of the arrays, in order */
     run_array arrays[];
@@ -282,7 +283,7 @@ static bool wait_program(void) {
 
 static struct ctune_gpu *begin(const struct ctune_gpu_region *region,
                                const struct ctune_gpu_array *arrays, unsigned n) {
-    const gpu_driver *driver = ctune_gpu_driver_get();
+    const gpu_driver *driver = ctune_gpu_driver_for(region);
     if (driver == NULL || !check_arrays(arrays, n)) {
         return NULL;
     }
@@ -368,6 +369,9 @@ static bool launch(struct ctune_gpu *run, const char *name, const gpu_call *call
     }
     if (call->grid[0] == 0 || call->grid[1] == 0 || call->grid[2] == 0) {
         return true;
+    }
+    if (ctune_gpu_has_log() && !run->is_launched && driver->finish()) { /* the copies before it */
+        run->start_ns = ctune_gpu_now_ns();
     }
     gpu_result result = driver->launch(kernel, call);
     if (result == GPU_DONE) {
@@ -462,11 +466,16 @@ static bool finish(struct ctune_gpu *run) {
     if (bytes > 0 && stage == NULL) {
         return ctune_gpu_fail("no memory for %zu bytes of results", bytes);
     }
-    if (!driver->finish() || !fetch_results(run, stage) || !return_parts(run)) {
+    bool is_finished = driver->finish();
+    if (is_finished && run->start_ns > 0) {
+        ctune_gpu_module_time(run->module, run->region->name, ctune_gpu_now_ns() - run->start_ns);
+    }
+    if (!is_finished || !fetch_results(run, stage) || !return_parts(run)) {
         ctune_gpu_switch_off(run->region->name);
         return false;
     }
     unstage_all(run, stage);
+    ctune_gpu_stage_trim();
     return true;
 }
 

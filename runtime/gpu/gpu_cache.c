@@ -10,6 +10,7 @@
  */
 #include "runtime/gpu/gpu_private.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,6 +19,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { CACHE_LIMIT_BYTES = 256 << 20 }; /* then the oldest half goes */
 
 typedef struct cache_head {
     char magic[8];
@@ -175,10 +178,76 @@ void *ctune_gpu_cache_read(const char *key, size_t key_bytes, size_t *bytes) {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     void *data = fd >= 0 ? read_file(fd, key, key_bytes, bytes) : NULL;
     if (fd >= 0) {
+        futimens(fd, NULL); /* used now: others go before it */
         close(fd);
     }
     close(folder);
     return data;
+}
+
+/* ---- size -------------------------------------------------------------------------------------
+ */
+typedef struct cache_file {
+    char name[64];
+    int64_t size, age; /* age: time of the last change or use */
+} cache_file;
+
+static int older_first(const void *a, const void *b) {
+    const cache_file *x = a, *y = b;
+    return (x->age > y->age) - (x->age < y->age);
+}
+
+/* Regular files of the folder; malloced. */
+static cache_file *list_files(DIR *dir, size_t *n, int64_t *total) {
+    cache_file *files = NULL;
+    size_t size = 0;
+    *n = 0;
+    *total = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        struct stat info;
+        if (strlen(entry->d_name) >= sizeof files->name ||
+            fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(info.st_mode)) {
+            continue;
+        }
+        if (*n == size) {
+            size = size * 2 + 64;
+            cache_file *more = realloc(files, size * sizeof *files);
+            if (more == NULL) {
+                break;
+            }
+            files = more;
+        }
+        strcpy(files[*n].name, entry->d_name);
+        files[*n].size = info.st_size;
+        files[*n].age = info.st_mtime;
+        *total += info.st_size;
+        ++*n;
+    }
+    return files;
+}
+
+void ctune_gpu_cache_prune(int64_t limit_bytes) {
+    int folder = open_folder(false);
+    DIR *dir = folder >= 0 ? fdopendir(folder) : NULL;
+    if (dir == NULL) {
+        if (folder >= 0) {
+            close(folder);
+        }
+        return;
+    }
+    size_t n;
+    int64_t total;
+    cache_file *files = list_files(dir, &n, &total);
+    if (total > limit_bytes) {
+        qsort(files, n, sizeof *files, older_first);
+        for (size_t i = 0; i < n && total > limit_bytes / 2; i++) {
+            unlinkat(folder, files[i].name, 0);
+            total -= files[i].size;
+        }
+    }
+    free(files);
+    closedir(dir);
 }
 
 void ctune_gpu_cache_write(const char *key, size_t key_bytes, const void *data, size_t bytes) {
@@ -203,4 +272,5 @@ void ctune_gpu_cache_write(const char *key, size_t key_bytes, const void *data, 
         }
     }
     close(folder);
+    ctune_gpu_cache_prune(CACHE_LIMIT_BYTES);
 }

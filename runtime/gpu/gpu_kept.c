@@ -244,7 +244,7 @@ static int keep(void *ptr, size_t bytes) {
             return 0;
         }
     }
-    if (ctune_gpu_driver_get() == NULL) {
+    if (ctune_gpu_is_off()) {
         return 0;
     }
     gpu_kept *kept = calloc(1, sizeof *kept);

@@ -25,7 +25,9 @@ struct gpu_module {
     bool is_refused;
     gpu_kernel *kernels;
     unsigned flags;
-    char *refusal; /* may be NULL */
+    char *refusal;        /* may be NULL */
+    unsigned long n_runs; /* that were timed */
+    double best_ns;
     char text[];
 };
 
@@ -127,6 +129,15 @@ void *ctune_gpu_module_kernel(gpu_module *module, const char *name) {
     k->next = module->kernels;
     module->kernels = k;
     return k->kernel;
+}
+
+void ctune_gpu_module_time(gpu_module *module, const char *name, double ns) {
+    module->n_runs++;
+    module->best_ns = module->n_runs == 1 || ns < module->best_ns ? ns : module->best_ns;
+    if ((module->n_runs & (module->n_runs - 1)) == 0) {
+        ctune_gpu_log("%s: run %lu, %.1f us of kernels, best %.1f us", name, module->n_runs,
+                      ns / 1000, module->best_ns / 1000);
+    }
 }
 
 void ctune_gpu_module_reset(void) {

@@ -22,7 +22,7 @@ typedef struct copy_rates {
 
 static copy_rates rates;
 
-static double now_ns(void) {
+double ctune_gpu_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
@@ -33,15 +33,15 @@ static bool probe(const gpu_driver *driver, char *host, gpu_memory memory) {
     static const gpu_rect all = {1, PROBE_BYTES, PROBE_BYTES, PROBE_BYTES};
     double in_ns = 0, out_ns = 0;
     for (int i = 0; i < N_PROBES; i++) {
-        double start = now_ns();
+        double start = ctune_gpu_now_ns();
         if (!driver->copy_in(memory, host, &all) || !driver->finish()) {
             return false;
         }
-        double middle = now_ns();
+        double middle = ctune_gpu_now_ns();
         if (!driver->copy_out(host, memory, &all)) {
             return false;
         }
-        double end = now_ns();
+        double end = ctune_gpu_now_ns();
         in_ns = i == 0 || middle - start < in_ns ? middle - start : in_ns;
         out_ns = i == 0 || end - middle < out_ns ? end - middle : out_ns;
     }

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+static const size_t max_free_bytes = (size_t)1 << 30, max_stage_bytes = (size_t)1 << 28;
+
 typedef struct pool_buffer {
     struct pool_buffer *next;
     gpu_memory memory;
@@ -61,11 +63,29 @@ gpu_memory ctune_gpu_pool_get(size_t bytes) {
     return memory;
 }
 
+static size_t free_bytes(void) {
+    size_t bytes = 0;
+    for (const pool_buffer *b = pool; b != NULL; b = b->next) {
+        bytes += b->is_used ? 0 : b->bytes;
+    }
+    return bytes;
+}
+
 void ctune_gpu_pool_put(gpu_memory memory) {
-    for (pool_buffer *b = pool; b != NULL; b = b->next) {
-        if (b->memory == memory) {
-            b->is_used = false;
-        }
+    pool_buffer **at = &pool;
+    while (*at != NULL && (*at)->memory != memory) {
+        at = &(*at)->next;
+    }
+    pool_buffer *b = *at;
+    if (b == NULL) {
+        return;
+    }
+    b->is_used = false;
+    const gpu_driver *driver = free_bytes() > max_free_bytes ? ctune_gpu_releaser_get() : NULL;
+    if (driver != NULL) {
+        *at = b->next;
+        driver->free(memory);
+        free(b);
     }
 }
 
@@ -92,6 +112,12 @@ void *ctune_gpu_stage_get(size_t bytes) {
         stage_bytes = stage != NULL ? bytes : 0;
     }
     return stage;
+}
+
+void ctune_gpu_stage_trim(void) {
+    if (stage_bytes > max_stage_bytes) {
+        ctune_gpu_stage_clear();
+    }
 }
 
 void ctune_gpu_stage_clear(void) {

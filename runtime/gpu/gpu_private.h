@@ -93,12 +93,14 @@ gpu_mode ctune_gpu_mode_get(void);
 /* The driver with an open device, its context entered until ctune_gpu_leave; NULL: none, or
  * switched off. */
 const gpu_driver *ctune_gpu_driver_get(void);
+/* The same for a region: if no device is open yet, one that has text of its kernels. */
+const gpu_driver *ctune_gpu_driver_for(const struct ctune_gpu_region *region);
 /* The same for giving things back, which is possible after a failure too. */
 const gpu_driver *ctune_gpu_releaser_get(void);
 const gpu_device *ctune_gpu_device_get(void);
 /* Open runs: after a failure the device is released when the last one ends. */
 void ctune_gpu_runs_add(int change);
-/* Was there a device that failed, or is this a forked child? Then what was kept may be lost. */
+/* CTUNE_GPU=off, a device that failed, or a forked child: no device from now on. */
 bool ctune_gpu_is_off(void);
 /* The device failed (reason in ctune_gpu_why): never again in this process. */
 void ctune_gpu_switch_off(const char *what);
@@ -106,6 +108,8 @@ void ctune_gpu_switch_off(const char *what);
 const char *ctune_gpu_why(void);
 __attribute__((format(printf, 1, 2))) bool ctune_gpu_fail(const char *format, ...); /* false */
 __attribute__((format(printf, 1, 2))) void ctune_gpu_log(const char *format, ...);
+/* Is there a log? What only it needs is not done without. */
+bool ctune_gpu_has_log(void);
 /* To be told to the program's handler when the lock is left; the first one counts. */
 __attribute__((format(printf, 1, 2))) void ctune_gpu_error(const char *format, ...);
 /* Forget everything and read the environment again: tests. */
@@ -122,8 +126,12 @@ void ctune_gpu_pool_put(gpu_memory memory);
 void ctune_gpu_pool_clear(void);
 /* Host memory for results until all are there; valid until the next call. NULL: no memory. */
 void *ctune_gpu_stage_get(size_t bytes);
+/* Give it up if it is large. */
+void ctune_gpu_stage_trim(void);
 void ctune_gpu_stage_clear(void);
 
+/* Of the monotonic clock. */
+double ctune_gpu_now_ns(void);
 /* Forget the measured copy rates: gpu_pays.c. */
 void ctune_gpu_pays_reset(void);
 
@@ -175,6 +183,8 @@ gpu_module *ctune_gpu_module_get(const struct ctune_gpu_region *region);
 void *ctune_gpu_module_kernel(gpu_module *module, const char *name);
 /* It cannot run here (ctune_gpu_why): later calls are refused before anything is copied. */
 void ctune_gpu_module_refuse(gpu_module *module, const struct ctune_gpu_region *region);
+/* A run of it took so long on the device; to the log after 1, 2, 4, 8, ... runs. */
+void ctune_gpu_module_time(gpu_module *module, const char *name, double ns);
 void ctune_gpu_module_reset(void);
 
 /* ---- the cache on disk: gpu_cache.c -----------------------------------------------------------
@@ -183,6 +193,8 @@ void ctune_gpu_module_reset(void);
 void *ctune_gpu_cache_read(const char *key, size_t key_bytes, size_t *bytes);
 /* Best effort. */
 void ctune_gpu_cache_write(const char *key, size_t key_bytes, const void *data, size_t bytes);
+/* Above the limit the files that were used longest ago go, down to half of it. */
+void ctune_gpu_cache_prune(int64_t limit_bytes);
 /* malloced "part\0part\0..."; NULL: no memory. */
 char *ctune_gpu_cache_key(const char *const *parts, unsigned n, size_t *bytes);
 uint64_t ctune_gpu_hash(const void *data, size_t bytes);

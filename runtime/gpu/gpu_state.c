@@ -20,8 +20,9 @@
 enum { MESSAGE_SIZE = 1024 };
 
 static struct {
-    bool is_read, is_opened, is_off, is_entered;
-    bool is_gone; /* released, or its parent's: nothing of the driver may be called */
+    bool is_read, is_off, is_entered;
+    bool is_tried[2]; /* drivers that were opened or could not be */
+    bool is_gone;     /* released, or its parent's: nothing of the driver may be called */
     unsigned n_runs;
     gpu_mode mode;
     const char *log; /* NULL: silent */
@@ -63,6 +64,10 @@ void ctune_gpu_log(const char *format, ...) {
         va_end(args);
         put_line(text);
     }
+}
+
+bool ctune_gpu_has_log(void) {
+    return state.log != NULL;
 }
 
 bool ctune_gpu_fail(const char *format, ...) {
@@ -225,24 +230,39 @@ static bool try_open(const gpu_driver *driver, bool any_device, char *reasons) {
 /* In the order in which they are tried. */
 static const gpu_driver *const drivers[] = {&ctune_gpu_cuda, &ctune_gpu_opencl};
 
-static void open_device(void) {
-    char reasons[MESSAGE_SIZE] = "";
-    const char *api = get_word("CTUNE_GPU_API");
-    state.is_opened = true;
-    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
-        if ((api == NULL || strcmp(api, drivers[i]->name) == 0) &&
-            try_open(drivers[i], api != NULL, reasons)) {
-            return;
-        }
+enum { N_DRIVERS = sizeof drivers / sizeof *drivers };
+
+static bool is_wanted(const char *api) {
+    bool is_known = false;
+    for (int i = 0; api != NULL && i < N_DRIVERS; i++) {
+        is_known |= strcmp(api, drivers[i]->name) == 0;
     }
-    if (reasons[0] == '\0') {
-        snprintf(reasons, sizeof reasons, "CTUNE_GPU_API=%s is neither cuda nor opencl", api);
-    }
-    snprintf(state.no_device, sizeof state.no_device, "no device (%.1000s)", reasons);
-    ctune_gpu_log("%s", state.no_device);
+    return api == NULL || is_known ||
+           ctune_gpu_fail("CTUNE_GPU_API=%s is neither cuda nor opencl", api);
 }
 
-const gpu_driver *ctune_gpu_driver_get(void) {
+/* The first interface with a device and, if it is for a region, with text of its kernels: a region
+ * for OpenCL alone that comes first is not refused because there is CUDA. */
+static void open_device(const struct ctune_gpu_region *region) {
+    const char *api = get_word("CTUNE_GPU_API");
+    bool is_tried = false;
+    if (!is_wanted(api)) {
+        snprintf(state.no_device, sizeof state.no_device, "%s", state.why);
+        return;
+    }
+    for (int i = 0; state.driver == NULL && i < N_DRIVERS; i++) {
+        if ((api == NULL || strcmp(api, drivers[i]->name) == 0) && !state.is_tried[i] &&
+            (region == NULL || drivers[i]->text(region) != NULL)) {
+            state.is_tried[i] = is_tried = true;
+            try_open(drivers[i], api != NULL, state.no_device);
+        }
+    }
+    if (state.driver == NULL && is_tried) {
+        ctune_gpu_log("no device (%s)", state.no_device);
+    }
+}
+
+const gpu_driver *ctune_gpu_driver_for(const struct ctune_gpu_region *region) {
     if (state.mode == GPU_OFF) {
         ctune_gpu_fail("CTUNE_GPU=off");
         return NULL;
@@ -251,11 +271,12 @@ const gpu_driver *ctune_gpu_driver_get(void) {
         ctune_gpu_fail("switched off");
         return NULL;
     }
-    if (!state.is_opened) {
-        open_device();
+    if (state.driver == NULL) {
+        open_device(region);
     }
     if (state.driver == NULL) {
-        ctune_gpu_fail("%s", state.no_device);
+        ctune_gpu_fail("no device (%.1000s)",
+                       state.no_device[0] != '\0' ? state.no_device : "no kernel");
         return NULL;
     }
     if (!state.is_entered) {
@@ -266,6 +287,14 @@ const gpu_driver *ctune_gpu_driver_get(void) {
         state.is_entered = true;
     }
     return state.driver;
+}
+
+const gpu_driver *ctune_gpu_driver_get(void) {
+    return ctune_gpu_driver_for(NULL);
+}
+
+bool ctune_gpu_is_off(void) {
+    return state.is_off || state.mode == GPU_OFF;
 }
 
 const gpu_driver *ctune_gpu_releaser_get(void) {
@@ -284,10 +313,6 @@ void ctune_gpu_runs_add(int change) {
 
 const gpu_device *ctune_gpu_device_get(void) {
     return &state.device;
-}
-
-bool ctune_gpu_is_off(void) {
-    return state.is_off;
 }
 
 void ctune_gpu_switch_off(const char *what) {

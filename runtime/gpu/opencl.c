@@ -108,7 +108,7 @@ static void describe(gpu_device *out) {
                      (assumed != NULL && strcmp(assumed, "assume") == 0);
     out->has_f64 = get_number(d, CL_DEVICE_DOUBLE_FP_CONFIG, 8) != 0;
     out->alignment = (size_t)get_number(d, CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4) / 8;
-    out->alignment = out->alignment < 16 ? 16 : out->alignment;
+    out->alignment = out->alignment == 0 ? SIZE_MAX : out->alignment; /* unknown: no views */
     out->max_threads = (unsigned)get_number(d, CL_DEVICE_MAX_WORK_GROUP_SIZE, 8);
     if (cl.clGetDeviceInfo(d, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL) !=
         CL_SUCCESS) {

@@ -10,18 +10,37 @@
  */
 #include "search/bound/bound.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What counts: the calls have no argument for it, and isl's context is not ours. */
 static _Thread_local struct {
     isl_ctx *isl; /* NULL: nothing is counted */
     long left;    /* entries */
+    long shared;  /* entries left to this call and those after it; while is_shared */
+    bool is_shared;
 } bound;
+
+/* The names are the linker's: __wrap_F takes the calls of F, __real_F is F. Weak: where nothing is
+ * wrapped there is no such name, and no call. */
+void __real_isl_seq_normalize(isl_ctx *isl, void *entries, unsigned n) __attribute__((__weak__));
+void __wrap_isl_seq_normalize(isl_ctx *isl, void *entries, unsigned n);
+
+long ctune_bound_share(long entries) {
+    long left = bound.is_shared ? bound.shared : -1;
+    bound.is_shared = entries >= 0;
+    bound.shared = entries;
+    return left;
+}
 
 void ctune_bound_begin(isl_ctx *isl, unsigned long operations) {
     isl_ctx_reset_error(isl);
     isl_ctx_reset_operations(isl);
-    isl_ctx_set_max_operations(isl, operations);
+    if (bound.is_shared && __real_isl_seq_normalize == NULL) {
+        bound.shared -= CTUNE_BOUND_CALL;
+    }
+    bool is_spent = bound.is_shared && bound.shared < 0;
+    isl_ctx_set_max_operations(isl, is_spent ? 1 : operations);
     bound.isl = isl;
     bound.left = CTUNE_BOUND_ENTRIES;
 }
@@ -33,15 +52,11 @@ void ctune_bound_end(isl_ctx *isl) {
     isl_ctx_reset_error(isl);
 }
 
-/* The names are the linker's: __wrap_F takes the calls of F, __real_F is F. Weak: where nothing is
- * wrapped there is no such name, and no call. */
-void __real_isl_seq_normalize(isl_ctx *isl, void *entries, unsigned n) __attribute__((__weak__));
-void __wrap_isl_seq_normalize(isl_ctx *isl, void *entries, unsigned n);
-
 void __wrap_isl_seq_normalize(isl_ctx *isl, void *entries, unsigned n) {
     if (isl == bound.isl) {
         bound.left -= (long)n;
-        if (bound.left < 0) {
+        bound.shared -= bound.is_shared ? (long)n : 0;
+        if (bound.left < 0 || (bound.is_shared && bound.shared < 0)) {
             isl_ctx_abort(isl);
         }
     }

@@ -263,14 +263,14 @@ static ctune_status measure_lines(ctune_ctx *ctx, const ctune_deps *deps, ctune_
     return status;
 }
 
-ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree, bool *legal,
-                              ctune_depvecs *out) {
-    ctune_veclist list = {.wants_distances = true};
+static ctune_status check(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree *tree, bool *legal,
+                          bool wants_distances, ctune_depvecs *out) {
+    ctune_veclist list = {.wants_distances = wants_distances};
     ctune_status status = ctune_deps_walk(ctx, deps, tree, legal, out != NULL ? &list : NULL);
     if (out != NULL) {
         *out = (ctune_depvecs){0};
     }
-    if (status == CTUNE_OK && *legal) {
+    if (status == CTUNE_OK && *legal && wants_distances) {
         ctune_deps_measure(deps, &list);
         status = measure_lines(ctx, deps, tree, &list, out);
     }
@@ -289,6 +289,22 @@ ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree
     return status;
 }
 
+ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree, bool *legal,
+                              ctune_depvecs *out) {
+    return check(ctx, deps, tree, legal, true, out);
+}
+
+ctune_status ctune_deps_check_signs(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree, bool *legal,
+                                    ctune_depvecs *out) {
+    return check(ctx, deps, tree, legal, false, out);
+}
+
+bool ctune_deps_defer(ctune_deps *deps, bool is_deferred) {
+    bool was_deferred = deps->is_deferred;
+    deps->is_deferred = is_deferred;
+    return was_deferred;
+}
+
 ctune_status ctune_tree_accept(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree *tree,
                                ctune_tree **out) {
     bool legal;
@@ -302,4 +318,13 @@ ctune_status ctune_tree_accept(ctune_ctx *ctx, const ctune_deps *deps, ctune_tre
     }
     *out = tree;
     return CTUNE_OK;
+}
+
+ctune_status ctune_tree_hand_over(ctune_ctx *ctx, const ctune_deps *deps, ctune_tree *tree,
+                                  ctune_tree **out) {
+    if (deps->is_deferred) {
+        *out = tree;
+        return CTUNE_OK;
+    }
+    return ctune_tree_accept(ctx, deps, tree, out);
 }

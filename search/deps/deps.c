@@ -62,6 +62,28 @@ static bool is_reorderable(const ctune_region *region, const ctune_stage *stage)
     }
 }
 
+/* Updates of one class commute with one another, too, whichever statements make them. Of integers
+ * the two ways to write a maximum are one. */
+static ctune_update class_of(const ctune_region *region, const ctune_stage *stage) {
+    bool is_float = ctune_type_is_float(region->tensors[stage->target.tensor].type);
+    switch (stage->update) {
+    case CTUNE_UPDATE_SUB:
+        return CTUNE_UPDATE_ADD;
+    case CTUNE_UPDATE_BELOW:
+        return is_float ? CTUNE_UPDATE_BELOW : CTUNE_UPDATE_MIN;
+    case CTUNE_UPDATE_ABOVE:
+        return is_float ? CTUNE_UPDATE_ABOVE : CTUNE_UPDATE_MAX;
+    default:
+        return stage->update;
+    }
+}
+
+static bool may_commute(const ctune_region *region, int src, const touch *a, int dst,
+                        const touch *b) {
+    return a->is_update && b->is_update &&
+           class_of(region, &region->stages[src]) == class_of(region, &region->stages[dst]);
+}
+
 static bool is_access_equal(const ctune_access *a, const ctune_access *b) {
     bool same = a->tensor == b->tensor && a->n_idx == b->n_idx;
     for (int i = 0; same && i < a->n_idx; i++) {
@@ -179,7 +201,7 @@ static ctune_status add_pair(ctune_ctx *ctx, ctune_deps *deps, int src, const to
     dep->kinds = (a->writes && b->reads ? CTUNE_DEP_FLOW : 0) |
                  (a->reads && b->writes ? CTUNE_DEP_ANTI : 0) |
                  (a->writes && b->writes ? CTUNE_DEP_OUTPUT : 0);
-    dep->can_drop = src == dst && a == b && a->is_update;
+    dep->can_drop = may_commute(deps->region, src, a, dst, b);
     dep->pieces = pieces;
     isl_basic_map *same = isl_basic_map_apply_range(
         isl_basic_map_copy(a->map), isl_basic_map_reverse(isl_basic_map_copy(b->map)));

@@ -10,7 +10,8 @@
  * update stage (x op= e with op associative, e not reading x) is `reduction`: droppable for
  * integers always (exact: the emitter computes in unsigned), for floats only when the region or
  * the stage says reassoc.
- * Integer min= and max=, too.
+ * Integer min= and max=, too. Updates of one element by different statements likewise, when they
+ * are of one class: sums and differences, or all minima, ...
  */
 #ifndef CTUNE_SEARCH_DEPS_DEPS_H
 #define CTUNE_SEARCH_DEPS_DEPS_H
@@ -72,6 +73,13 @@ typedef struct ctune_depvecs {
  * with words. Fails ENOMEM, EBUG. */
 CTUNE_MUST_USE ctune_status ctune_deps_check(ctune_ctx *ctx, ctune_deps *deps, ctune_tree *tree,
                                              bool *legal, ctune_depvecs *out);
+/* The same, the vectors with their signs alone: half of the work. */
+CTUNE_MUST_USE ctune_status ctune_deps_check_signs(ctune_ctx *ctx, ctune_deps *deps,
+                                                   ctune_tree *tree, bool *legal,
+                                                   ctune_depvecs *out);
+/* While checks are deferred the structural primitives below do not ask whether the order that they
+ * make is legal: whoever takes several at once asks once, of the last. Returns what was set. */
+bool ctune_deps_defer(ctune_deps *deps, bool is_deferred);
 
 /* The least number of loops around the statement, outermost first, such that while these stand
  * still and the part of the body that holds the statement runs, nothing writes an element that the

@@ -36,7 +36,8 @@ struct ctune_deps {
     ctune_tree *source;      /* the source order */
     isl_basic_set **domains; /* [n_stages], assumptions included */
     int n_deps, size_deps;
-    ctune_dep *deps; /* malloc'd */
+    ctune_dep *deps;  /* malloc'd */
+    bool is_deferred; /* ctune_deps_defer */
 };
 
 /* Operation budgets of one call: exact numbers, never a clock. An operation takes 1 to 5 us; of the
@@ -115,6 +116,9 @@ CTUNE_MUST_USE ctune_status ctune_tree_unpin(ctune_ctx *ctx, const ctune_deps *d
 /* Take the tree when it is legal, else destroy it: EREFUSED with words. */
 CTUNE_MUST_USE ctune_status ctune_tree_accept(ctune_ctx *ctx, const ctune_deps *deps,
                                               ctune_tree *tree, ctune_tree **out);
+/* The same for the result of a structural primitive: not asked while checks are deferred. */
+CTUNE_MUST_USE ctune_status ctune_tree_hand_over(ctune_ctx *ctx, const ctune_deps *deps,
+                                                 ctune_tree *tree, ctune_tree **out);
 
 /* moves.c: begin with a copy of tree; kids receives the list for the root. Clear b after OK. */
 CTUNE_MUST_USE ctune_status ctune_tree_copy_begin(ctune_ctx *ctx, const ctune_deps *deps,

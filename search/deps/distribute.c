@@ -170,7 +170,7 @@ static ctune_status distribute(ctune_ctx *ctx, const ctune_deps *deps, const ctu
     ctune_tree_builder_rename(&b, tree);
     ctune_tree *result;
     status = ctune_tree_builder_finish(ctx, &b, kids, &result);
-    return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
+    return status == CTUNE_OK ? ctune_tree_hand_over(ctx, deps, result, out) : status;
 }
 
 ctune_status ctune_tree_distribute(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree,

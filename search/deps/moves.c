@@ -1,7 +1,7 @@
 /*
  * Fusion and interchange of a tree's loops: ctune_tree_fuse and ctune_tree_permute of deps.h.
  *
- * Both only move loops; whether the new order is legal is left to ctune_tree_accept, which knows
+ * Both only move loops; whether the new order is legal is left to ctune_tree_hand_over, which knows
  * all dependences.
  */
 #include "search/deps/deps_private.h"
@@ -123,7 +123,7 @@ ctune_status ctune_tree_fuse(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree 
     ctune_tree_builder_drop_dims(&b, kids);
     ctune_tree *result;
     status = ctune_tree_builder_finish(ctx, &b, kids, &result);
-    return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
+    return status == CTUNE_OK ? ctune_tree_hand_over(ctx, deps, result, out) : status;
 }
 
 /* ---- permute --------------------------------------------------------------------------------- */
@@ -232,5 +232,5 @@ ctune_status ctune_tree_permute(ctune_ctx *ctx, ctune_deps *deps, const ctune_tr
     }
     ctune_tree *result;
     status = ctune_tree_builder_finish(ctx, &b, kids, &result);
-    return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
+    return status == CTUNE_OK ? ctune_tree_hand_over(ctx, deps, result, out) : status;
 }

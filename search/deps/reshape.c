@@ -6,7 +6,7 @@
  * dim like any other: domains can be split against it and statements distributed inside it, which
  * is how the part of a reduction whose operands are final leaves its tile. Sinking moves a loop
  * inside all others around each of its statements, so that rows of a triangular solve run in lanes.
- * Whether the new order is legal is left to ctune_tree_accept.
+ * Whether the new order is legal is left to ctune_tree_hand_over.
  */
 #include "search/deps/deps_private.h"
 
@@ -29,7 +29,7 @@ static ctune_status finish(ctune_ctx *ctx, ctune_deps *deps, ctune_tree_builder 
                            const ctune_tnodes *kids, ctune_tree **out) {
     ctune_tree *result;
     ctune_status status = ctune_tree_builder_finish(ctx, b, kids, &result);
-    return status == CTUNE_OK ? ctune_tree_accept(ctx, deps, result, out) : status;
+    return status == CTUNE_OK ? ctune_tree_hand_over(ctx, deps, result, out) : status;
 }
 
 /* ---- block ----------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * statements in pieces: those instances for which the condition holds, then the others. A statement
  * for which it holds always or never stays whole, in one of the two. Constraints
  * that a piece's other constraints imply are dropped, so that an interior has plain bounds. Whether
- * the new order is legal is left to ctune_tree_accept.
+ * the new order is legal is left to ctune_tree_hand_over.
  */
 #include "search/deps/deps_private.h"
 
@@ -261,7 +261,7 @@ static ctune_status finish(ctune_ctx *ctx, ctune_deps *deps, const splitter *sp,
         ctune_tree_destroy(tree);
         return status;
     }
-    return ctune_tree_accept(ctx, deps, tree, out);
+    return ctune_tree_hand_over(ctx, deps, tree, out);
 }
 
 ctune_status ctune_tree_split_domain(ctune_ctx *ctx, ctune_deps *deps, const ctune_tree *tree,

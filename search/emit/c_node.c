@@ -30,13 +30,18 @@ static void begin_line(ctune_emitter *e) {
 
 static void print_pragma(ctune_emitter *e, const ctune_lnode *node) {
     if (node->ann == CTUNE_LANN_PARALLEL && e->options->target->openmp) {
-        const char *schedule = node->is_dynamic ? " schedule(dynamic)" : "";
+        begin_line(e);
+        ctune_text_append(e->out, "_Pragma(\"omp parallel for");
         if (node->collapse > 1) {
-            ctune_text_line(e->out, "_Pragma(\"omp parallel for collapse(%d)%s\")", node->collapse,
-                            schedule);
-        } else {
-            ctune_text_line(e->out, "_Pragma(\"omp parallel for%s\")", schedule);
+            ctune_text_printf(e->out, " collapse(%d)", node->collapse);
         }
+        ctune_text_append(e->out, node->is_dynamic ? " schedule(dynamic)" : "");
+        if (node->n_conds > 0) {
+            ctune_text_append(e->out, " if(");
+            emit_conditions(e, node->conds, node->n_conds);
+            ctune_text_append(e->out, ")");
+        }
+        ctune_text_append(e->out, "\")\n");
     } else if (node->ann == CTUNE_LANN_SIMD) {
         ctune_text_line(e->out, "CTUNE_SIMD");
     } else if (node->ann == CTUNE_LANN_UNROLL && e->api != NULL) {
@@ -76,6 +81,9 @@ static void print_loop(ctune_emitter *e, const ctune_lnode *node, int n_collapse
     } else {
         int n_streams = e->n_streams;
         emit_block(e, node->first);
+        if (node->ann == CTUNE_LANN_UNROLL && node->factor > 1 && e->api == NULL) {
+            ctune_text_line(e->out, "    CTUNE_STEP;"); /* else they take the tile's registers */
+        }
         if (node->ann == CTUNE_LANN_PARALLEL && e->n_streams > n_streams) {
             ctune_text_line(e->out, "    CTUNE_STREAM_END;"); /* of this thread */
         }

@@ -37,6 +37,18 @@ static const char basics[] =
     "#define CTUNE_SPLAT16(type, x) __extension__((type){CTUNE_X16(x)})\n"
     "#define CTUNE_SPLAT32(type, x) __extension__((type){CTUNE_X32(x)})\n"
     "#define CTUNE_SPLAT64(type, x) __extension__((type){CTUNE_X64(x)})\n"
+    "#define CTUNE_FROM2(d) (d), (d) + 1\n"
+    "#define CTUNE_FROM4(d) CTUNE_FROM2(d), CTUNE_FROM2((d) + 2)\n"
+    "#define CTUNE_FROM8(d) CTUNE_FROM4(d), CTUNE_FROM4((d) + 4)\n"
+    "#define CTUNE_FROM16(d) CTUNE_FROM8(d), CTUNE_FROM8((d) + 8)\n"
+    "#define CTUNE_FROM32(d) CTUNE_FROM16(d), CTUNE_FROM16((d) + 16)\n"
+    "#define CTUNE_FROM64(d) CTUNE_FROM32(d), CTUNE_FROM32((d) + 32)\n"
+    "/* lanes of a and b side by side, by their numbers */\n"
+    "#if defined(__clang__) || __GNUC__ >= 12\n"
+    "#define CTUNE_SLIDE(mask, a, b, lanes) __builtin_shufflevector(a, b, lanes)\n"
+    "#else\n"
+    "#define CTUNE_SLIDE(mask, a, b, lanes) __builtin_shuffle(a, b, __extension__((mask){lanes}))\n"
+    "#endif\n"
     "#if defined(__clang__)\n"
     "#define CTUNE_SIMD CTUNE_PRAGMA(clang loop vectorize(assume_safety))\n"
     "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(clang loop unroll_count(n))\n"
@@ -44,6 +56,35 @@ static const char basics[] =
     "#else\n"
     "#define CTUNE_SIMD CTUNE_PRAGMA(GCC ivdep)\n"
     "#define CTUNE_UNROLL(n) CTUNE_PRAGMA(GCC unroll n)\n"
+    "#endif\n"
+    "/* ends a step of an unrolled loop: loads of the next ones are not moved before it */\n"
+    "#define CTUNE_STEP __asm__ __volatile__(\"\" ::: \"memory\")\n";
+
+/* Lanes of two vectors, counted through both. */
+static const char shuffles[] =
+    "#if defined(__clang__) || __GNUC__ >= 12\n"
+    "#define CTUNE_SHUFFLE2(a, b, i0, i1) \\\n"
+    "    __builtin_shufflevector(a, b, i0, i1)\n"
+    "#define CTUNE_SHUFFLE4(a, b, i0, i1, i2, i3) \\\n"
+    "    __builtin_shufflevector(a, b, i0, i1, i2, i3)\n"
+    "#define CTUNE_SHUFFLE8(a, b, i0, i1, i2, i3, i4, i5, i6, i7) \\\n"
+    "    __builtin_shufflevector(a, b, i0, i1, i2, i3, i4, i5, i6, i7)\n"
+    "#define CTUNE_SHUFFLE16(a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, "
+    "i14, i15) \\\n"
+    "    __builtin_shufflevector(a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, "
+    "i14, i15)\n"
+    "#else\n"
+    "#define CTUNE_SHUFFLE2(a, b, i0, i1) \\\n"
+    "    __builtin_shuffle(a, b, __extension__(__typeof__((a) < (a))){i0, i1})\n"
+    "#define CTUNE_SHUFFLE4(a, b, i0, i1, i2, i3) \\\n"
+    "    __builtin_shuffle(a, b, __extension__(__typeof__((a) < (a))){i0, i1, i2, i3})\n"
+    "#define CTUNE_SHUFFLE8(a, b, i0, i1, i2, i3, i4, i5, i6, i7) \\\n"
+    "    __builtin_shuffle(a, b, __extension__(__typeof__((a) < (a))){i0, i1, i2, i3, i4, i5, i6, "
+    "i7})\n"
+    "#define CTUNE_SHUFFLE16(a, b, i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, "
+    "i14, i15) \\\n"
+    "    __builtin_shuffle(a, b, __extension__(__typeof__((a) < (a))){i0, i1, i2, i3, i4, i5, i6, "
+    "i7, i8, i9, i10, i11, i12, i13, i14, i15})\n"
     "#endif\n";
 
 /* The always-inlined function hands its attribute to the function that it is inlined into. */
@@ -297,6 +338,7 @@ void ctune_emit_prelude(const ctune_emit_options *options, ctune_text *out) {
                            "#define CTUNE_PRELUDE\n");
     ctune_text_append(out, basics);
     ctune_text_append(out, wide);
+    ctune_text_append(out, shuffles);
     ctune_text_append(out, round_head);
     /* an emission for GCC says nothing about a later compile by clang with its defaults; one for
      * clang with contraction across expressions has no macro to tell it by */

@@ -349,9 +349,53 @@ static void print_splat(ctune_emitter *e, const ctune_value *v, const value_row 
     text(e, ")");
 }
 
+/* Lanes of one or two variables of as many lanes: pick[] counts through both. Returns the number of
+ * variables, 0 when the gather is something else. */
+static int find_shuffle(const ctune_value *v, const ctune_value **from, int *pick) {
+    int n = 0;
+    for (int i = 0; i < v->n_kids; i++) {
+        const ctune_value *kid = v->kids[i];
+        if (v->lanes > 16 || kid->op != CTUNE_V_EXTRACT || kid->kids[0]->op != CTUNE_V_VAR ||
+            kid->kids[0]->lanes != v->lanes) {
+            return 0;
+        }
+        int at = 0;
+        while (at < n && from[at] != kid->kids[0]) {
+            at++;
+        }
+        if (at == 2) {
+            return 0;
+        }
+        from[at] = kid->kids[0];
+        n = at == n ? n + 1 : n;
+        pick[i] = at * v->lanes + kid->lane;
+    }
+    return n;
+}
+
+static void print_shuffle(ctune_emitter *e, const ctune_value *v, const ctune_value **from,
+                          const int *pick) {
+    ctune_text_printf(e->out, "CTUNE_SHUFFLE%d(", v->lanes);
+    for (int i = 0; i < 2; i++) {
+        emit_value(e, from[i], CTUNE_LEVEL_ANY);
+        text(e, ", ");
+    }
+    for (int i = 0; i < v->lanes; i++) {
+        ctune_text_printf(e->out, "%s%d", i > 0 ? ", " : "", pick[i]);
+    }
+    text(e, ")");
+}
+
 /* In parentheses but where it is the whole expression: see print_fma. */
 static void print_gather(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
+    const ctune_value *from[2];
+    int pick[16], n = find_shuffle(v, from, pick);
+    if (n > 0) {
+        from[1] = n == 1 ? from[0] : from[1];
+        print_shuffle(e, v, from, pick);
+        return;
+    }
     ctune_text_printf(e->out, "%s(%s){", e->options->target->is_c90 ? "__extension__ " : "",
                       emit_type(e, v->type, v->lanes));
     print_list(e, v, CTUNE_LEVEL_ANY);
@@ -367,6 +411,17 @@ static void print_extract(ctune_emitter *e, const ctune_value *v, const value_ro
     (void)row;
     emit_value(e, v->kids[0], CTUNE_LEVEL_PRIMARY);
     ctune_text_printf(e->out, "[%d]", v->lane);
+}
+
+static void print_slide(ctune_emitter *e, const ctune_value *v, const value_row *row) {
+    (void)row;
+    /* its operands in parentheses: a comma between braces must not stand in a macro's argument */
+    ctune_text_printf(e->out, "CTUNE_SLIDE(%s, (",
+                      emit_type(e, ctune_mask_type(v->type), v->lanes));
+    emit_value(e, v->kids[0], CTUNE_LEVEL_ANY);
+    text(e, "), (");
+    emit_value(e, v->kids[1], CTUNE_LEVEL_ANY);
+    ctune_text_printf(e->out, "), CTUNE_FROM%d(%d))", v->lanes, v->lane);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -406,6 +461,7 @@ static const value_row rows[CTUNE_N_VALUE_OPS] = {
     [CTUNE_V_CALL] = {print_call, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_SPLAT] = {print_splat, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_GATHER] = {print_gather, NULL, L(OTHER), 0, 0},
+    [CTUNE_V_SLIDE] = {print_slide, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_DOT] = {print_dot, NULL, L(PRIMARY), 0, 0},
     [CTUNE_V_EXTRACT] = {print_extract, NULL, L(PRIMARY), 0, 0},
 };

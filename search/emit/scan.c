@@ -203,6 +203,7 @@ static void feed(scan *s, const ctune_value *v, int anchor) {
     case CTUNE_V_SPLAT:
     case CTUNE_V_GATHER:
     case CTUNE_V_EXTRACT:
+    case CTUNE_V_SLIDE:
     case CTUNE_V_MIN:
     case CTUNE_V_MAX:
     case CTUNE_V_SELECT:

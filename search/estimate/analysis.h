@@ -29,8 +29,10 @@ typedef struct est_path {
     const ctune_stmt *stmt;
     const ctune_stage *stage;
     int i_stmt;
+    int top;                                         /* node at which it is placed, else 0 */
     int n;                                           /* loops */
-    int16_t node[EST_MAX_PATH];                      /* outermost first */
+    int16_t node[EST_MAX_PATH];                      /* outermost first; lanes around others last */
+    bool has_rows;                                   /* there are such lanes */
     int8_t pos[EST_MAX_PATH];                        /* of the loop's dim in stmt->dims */
     double extent[EST_MAX_PATH];                     /* mean trips */
     double entries[EST_MAX_PATH + 1];                /* executions of level k */
@@ -80,6 +82,9 @@ typedef struct est_state {
     est_ref ref[EST_MAX_REFS];
     int n_groups;
     est_group group[EST_MAX_GROUPS];
+    /* [tensor] of a temporary: the innermost node around all its accesses, else -1 */
+    int16_t scope[EST_MAX_TENSORS];
+    bool is_register[EST_MAX_TENSORS];  /* a temporary of one element in each iteration there */
     double footprint[CTUNE_NEST_NODES]; /* [node] bytes one iteration touches, tensors once */
 } est_state;
 
@@ -99,9 +104,12 @@ typedef struct est_kernel {
     double lanes;       /* along it */
     double width;       /* lanes of one register */
     double n_vectors;   /* registers along it */
+    bool is_sum;        /* its lanes hold partial sums, joined behind the loop */
+    bool is_sum_pair;   /* behind the loop over its tiles: nothing stands between the two */
     bool is_register;   /* accumulators live in registers, loads and stores outside reductions */
     int register_level; /* level at which they are loaded, -1 = not */
     bool is_auto;       /* the kernel loop's vectors are the compiler's, not the schedule's */
+    bool is_slide;      /* or the schedule's: they keep what the next one needs; is_auto, too */
     bool is_slp;        /* the unrolled body's are */
     double elem_bytes;  /* of the widest type in the statement */
     double steps;       /* of a reduction inside the block */
@@ -170,6 +178,14 @@ void est_order_find(const est_path *path, est_order *out);
 double est_distance(const est_path *path, const est_order *order, const ctune_depvec *vec);
 /* Cycles that the statement's instances wait for each other's values, in all. */
 double est_recurrence_cycles(const est_state *state, const est_path *path);
+
+/* estimate_temps.c: where temporaries live, once all paths have their references. */
+void est_temps_find(est_state *state, const est_path *paths, int n_paths);
+/* Iterations of its dim pos that one iteration of its place needs of a placed statement. */
+double est_box(const ctune_nest *nest, int i_node, int pos);
+/* Level of the path at which one iteration of the temporary's scope runs. */
+int est_scope_level(const est_state *state, const est_path *path, int tensor);
+bool est_is_register(const est_state *state, int tensor);
 
 /* estimate_memory.c: adds the statement's references to the state, and the copies of its packs;
  * returns the cycles that the copying itself takes. */

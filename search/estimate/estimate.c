@@ -54,16 +54,16 @@ void est_analyse(est_analysis *a, const ctune_nest *nest, const ctune_target *ta
             continue;
         }
         est_refs_add(s, path);
-        if (path->n_refs == 0) {
-            continue;
-        }
-        est_kernel *kernel = &a->kernel[a->n_paths];
+        a->n_paths += path->n_refs > 0;
+    }
+    est_temps_find(s, a->path, a->n_paths);
+    for (int i = 0; i < a->n_paths; i++) {
+        const est_path *path = &a->path[i];
+        est_kernel *kernel = &a->kernel[i];
         (void)est_compute_cycles(s, path, kernel);
         kernel->total_cycles = est_max(kernel->total_cycles, est_recurrence_cycles(s, path));
-        a->core_cycles += kernel->total_cycles;
-        a->copy_cycles[a->n_paths] = est_memory_add(s, path);
-        a->core_cycles += a->copy_cycles[a->n_paths];
-        a->n_paths++;
+        a->copy_cycles[i] = est_memory_add(s, path);
+        a->core_cycles += kernel->total_cycles + a->copy_cycles[i];
     }
     est_memory_sum(s);
     double most = a->core_cycles, sum = a->core_cycles;

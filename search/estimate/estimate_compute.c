@@ -34,11 +34,12 @@ static double n_copies(const est_kernel *b, uint32_t mask) {
 }
 
 /* Steps of a reduction inside the block: they run one after the other through the same
- * accumulator. */
+ * accumulator. Lanes of a sum have one each. */
 static double n_steps(const est_kernel *b) {
     double n = 1;
     for (int k = b->level; k < b->path->n; k++) {
-        n *= b->target->mask >> b->path->pos[k] & 1 ? 1 : b->path->extent[k];
+        bool is_lanes = b->is_sum && b->path->pos[k] == b->vector;
+        n *= is_lanes || b->target->mask >> b->path->pos[k] & 1 ? 1 : b->path->extent[k];
     }
     return n;
 }
@@ -97,7 +98,7 @@ static void find_vectors(est_kernel *b) {
     const est_path *path = b->path;
     b->vector = -1;
     b->lanes = b->n_vectors = 1;
-    b->is_auto = b->is_slp = false;
+    b->is_auto = b->is_slp = b->is_slide = false;
     b->width = est_max(b->state->target->vector_bytes / b->elem_bytes, 1);
     for (int k = b->level; k < path->n; k++) {
         if (ann_of(path, k) == CTUNE_ANN_VECTOR) {
@@ -106,6 +107,9 @@ static void find_vectors(est_kernel *b) {
             b->n_vectors = ceil(b->lanes / b->width);
         }
     }
+    b->is_sum = b->vector >= 0 && path->stage->update != CTUNE_UPDATE_SET &&
+                !(b->target->mask >> b->vector & 1);
+    b->is_sum_pair = b->is_sum && b->level == path->n - 1 && b->kernel == b->vector;
     if (b->vector >= 0) {
         return;
     }
@@ -117,6 +121,7 @@ static void find_vectors(est_kernel *b) {
         b->n_vectors = ceil(b->lanes / b->width);
     } else if (is_auto_vector(b, kernel, 2 * b->width)) {
         b->is_auto = true;
+        b->is_slide = ann_of(path, kernel) == CTUNE_ANN_SLIDE;
         b->vector = path->pos[kernel];
         b->lanes = b->width;
     }
@@ -213,6 +218,23 @@ static uint32_t add_ops(const est_kernel *b, const ctune_expr *e, double *slots,
     return mask;
 }
 
+/* Is it beside an earlier read of the same row, in vectors that slide: made of lanes at hand? */
+static bool is_beside(const est_kernel *b, int r) {
+    const est_ref *ref = &b->read[r];
+    for (int k = 0; k < r && b->is_slide && ref->rank > 0; k++) {
+        const est_ref *other = &b->read[k];
+        bool is_row = other->tensor == ref->tensor && other->mask == ref->mask &&
+                      (ref->mask >> b->vector & 1);
+        for (int d = 0; d + 1 < ref->rank && is_row; d++) {
+            is_row = ctune_aff_is_equal(other->access->idx[d], ref->access->idx[d]);
+        }
+        if (is_row) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static double count_ops(const est_kernel *b) {
     const ctune_stage *stage = b->path->stage;
     uint32_t packed;
@@ -224,6 +246,9 @@ static double count_ops(const est_kernel *b) {
     }
     bool is_fused = (stage->update == CTUNE_UPDATE_ADD || stage->update == CTUNE_UPDATE_SUB) &&
                     stage->rhs->op == CTUNE_OP_MUL && ctune_type_is_float(stage->calc);
+    for (int r = 0; r < b->n_reads; r++) {
+        slots += is_beside(b, r) ? 1 : 0; /* lanes are moved */
+    }
     if (stage->update != CTUNE_UPDATE_SET && !is_fused) {
         slots += (stage->update == CTUNE_UPDATE_DIV ? 16 : 1) * n_copies(b, ~0u);
     }
@@ -232,16 +257,34 @@ static double count_ops(const est_kernel *b) {
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
+/* Does the reference walk along the rows of the lanes? Then it moves whole vectors and transposes
+ * them: instructions for each vector. */
+static bool is_transposed(const est_kernel *b, const est_ref *ref) {
+    int last = ref->rank - 1;
+    return b->path->has_rows && b->kernel >= 0 && last > 0 &&
+           fabs(ref->coef[last][b->kernel]) == 1 && ref->coef[last][b->vector] == 0;
+}
+enum { TRANSPOSE_COST = 4 };
+
+/* Times an access costs where the lanes are read or written one by one, for each lane: in rows a
+ * page and more apart they are misses of the first caches, too. */
+static double lane_cost(const est_kernel *b, const est_ref *ref, double near) {
+    bool is_far = ref->rank >= 2 && ref->coef[ref->rank - 2][b->vector] != 0 &&
+                  est_row_bytes(b->state, ref->tensor) >= 4096;
+    return is_far ? 3 * near : near;
+}
+
 /* Load instructions for one reference per kernel iteration. */
 static double count_loads(const est_kernel *b, const est_ref *ref, bool is_packed) {
     double n = n_copies(b, ref->mask);
     bool moves = b->vector >= 0 && (ref->mask >> b->vector & 1);
     if (moves && !is_packed && est_ref_stride(ref, b->vector) != 1) {
-        return n / b->n_vectors * b->lanes * 1.5; /* lane by lane */
+        return is_transposed(b, ref) ? n * TRANSPOSE_COST
+                                     : n / b->n_vectors * b->lanes * lane_cost(b, ref, 1.5);
     }
     double line = CTUNE_LINE_BYTES;
-    double crossing = moves && !is_packed && b->width * b->elem_bytes >= line ? 1.5 : 1;
-    return n * crossing; /* full-width loads mostly cross a line unless aligned */
+    bool may_cross = moves && !is_packed && !b->is_slide && b->width * b->elem_bytes >= line;
+    return n * (may_cross ? 1.5 : 1); /* full-width loads mostly cross a line unless aligned */
 }
 
 static bool is_same_element(const est_ref *x, const est_ref *y) {
@@ -256,14 +299,14 @@ static double sum_loads(const est_kernel *b) {
     double loads = 0;
     for (int r = 0; r < b->n_reads; r++) {
         const est_ref *ref = &b->read[r];
-        const ctune_tensor *t = &b->path->nest->region->tensors[ref->tensor];
-        if (t->is_temp && t->is_scalar_var) {
+        if (est_is_register(b->state, ref->tensor)) {
             continue;
         }
         bool is_known = false;
         for (int k = 0; k < r && !is_known; k++) {
             is_known = is_same_element(&b->read[k], ref);
         }
+        is_known = is_known || is_beside(b, r);
         double n = is_known ? 0 : count_loads(b, ref, is_packed(b, r));
         loads += is_hoisted(b, ref->mask) ? n / b->trips : n;
     }
@@ -274,7 +317,10 @@ static double sum_loads(const est_kernel *b) {
 static double count_target(const est_kernel *b, double steps) {
     bool moves = b->vector >= 0 && (b->target->mask >> b->vector & 1);
     double n = n_copies(b, b->target->mask) * steps;
-    return moves && est_ref_stride(b->target, b->vector) != 1 ? n / b->n_vectors * b->lanes * 2 : n;
+    bool is_scattered = moves && est_ref_stride(b->target, b->vector) != 1;
+    return is_scattered && is_transposed(b, b->target) ? n * TRANSPOSE_COST
+           : is_scattered ? n / b->n_vectors * b->lanes * lane_cost(b, b->target, 2)
+                          : n;
 }
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
@@ -335,6 +381,9 @@ static double tail_factor(const est_kernel *b) {
     const est_path *path = b->path;
     double factor = 1;
     for (int k = b->level; k < path->n; k++) {
+        if (b->is_register && !(b->target->mask >> path->pos[k] & 1)) {
+            continue; /* steps of the reduction: the rest of them runs one by one, as fast */
+        }
         double tile = path->extent[k], range = path->cover[0][path->pos[k]];
         for (int up = 0; up < k; up++) {
             const ctune_nnode *loop = &path->nest->node[path->node[up]];
@@ -355,7 +404,8 @@ static double tail_factor(const est_kernel *b) {
 }
 
 static bool is_jumping(const est_kernel *b, const est_ref *ref) {
-    return b->kernel >= 0 && b->trips > 48 && ref->rank >= 2 &&
+    double steps = b->is_register ? b->steps : 1;
+    return b->kernel >= 0 && b->trips * steps > 48 && ref->rank >= 2 &&
            ref->coef[ref->rank - 2][b->kernel] != 0 && est_row_bytes(b->state, ref->tensor) >= 4096;
 }
 
@@ -392,12 +442,18 @@ static double chain_cycles(const est_kernel *b, bool is_in_register) {
     return steps * (latency + forward_cycles) + (is_aliased ? rows * alias_cycles : 0);
 }
 
+/* Partial sums become one: halves onto halves, each waiting for the one before. */
+static double join_cycles(const est_kernel *b) {
+    double lanes = est_min(b->lanes, b->width);
+    return (b->state->rates.fma_latency + 2) * (log2(est_max(b->n_vectors, 1)) + log2(lanes)) + 8;
+}
+
 /* Cycles of one kernel iteration, in *b with what they are made of. */
 static void kernel_fill(est_kernel *b) {
     const ctune_rates *m = &b->state->rates;
     const ctune_stage *stage = b->path->stage;
-    const ctune_tensor *t = &b->path->nest->region->tensors[stage->target.tensor];
-    bool is_in_register = (t->is_temp && t->is_scalar_var) || b->is_register;
+    bool is_in_register =
+        b->is_register || b->is_sum_pair || est_is_register(b->state, stage->target.tensor);
     b->steps = n_steps(b);
     b->ops = count_ops(b);
     b->loads = sum_loads(b);
@@ -419,9 +475,17 @@ static void kernel_fill(est_kernel *b) {
      * in flight */
     double n_in_flight = 400 / (n_instructions * b->trips);
     b->chain = chain_cycles(b, is_in_register) / est_min(est_max(n_in_flight, 1), 6);
-    b->page = page_cycles(b);
+    b->page = page_cycles(b) * (b->is_register ? b->steps : 1);
     b->cycles = est_max(est_max(b->ports, b->front), b->chain) + b->page;
-    b->cycles *= (b->is_auto ? 1.1 : b->is_slp ? 1.4 : 1) * (1 + 0.06 * b->spills);
+    b->cycles *= (b->is_slide  ? 1
+                  : b->is_auto ? 1.1
+                  : b->is_slp  ? 1.4
+                               : 1) *
+                 (1 + 0.06 * b->spills);
+    b->cycles += b->is_sum && !b->is_sum_pair ? join_cycles(b) : 0;
+    if (b->is_register && b->steps > 1) { /* long bodies: fetch, and what compilers move about */
+        b->cycles *= 1 + 0.0003 * est_min(n_instructions, 1000);
+    }
 }
 
 double est_compute_cycles(const est_state *state, const est_path *path, est_kernel *b) {
@@ -437,6 +501,9 @@ double est_compute_cycles(const est_state *state, const est_path *path, est_kern
         b->move_cycles = path->entries[b->register_level] * (moves + 2 * rates->fma_latency);
     }
     b->loop_cycles = loop_cycles(path, b->level) / (b->is_auto ? b->width / 2 : 1);
+    if (b->is_sum_pair) {
+        b->move_cycles += path->entries[b->level - 1] * join_cycles(b);
+    }
     b->tail = tail_factor(b);
     b->total_cycles = (b->kernel_cycles + b->move_cycles + b->loop_cycles) * b->tail *
                       path->imbalance / path->threads;

@@ -164,6 +164,15 @@ static double add_pack(est_state *s, const est_path *path, est_ref *ref, int at)
     return path->entries[level] * n_elems * cycles_per_elem / path->threads;
 }
 
+/* A temporary: further out than its scope there is no more of it than one iteration there holds. */
+static void stay_in_buffer(est_group *g, int level) {
+    g->resident = level;
+    for (int k = 0; k < level; k++) {
+        g->bytes[k] = g->bytes[level];
+        g->conflicting[k] = g->conflicting[level];
+    }
+}
+
 /* ---- groups of a statement ------------------------------------------------------------------- */
 
 /* The same coefficients: neighbours in a stencil. Widens a by b's constants. */
@@ -218,8 +227,8 @@ double est_memory_add(est_state *s, const est_path *path) {
     }
     for (int k = 0; k < n; k++) {
         est_ref *ref = &refs[head[k]];
-        if (tensor_of(s, ref->tensor)->is_temp && tensor_of(s, ref->tensor)->is_scalar_var) {
-            continue; /* lives in registers */
+        if (est_is_register(s, ref->tensor)) {
+            continue;
         }
         est_group *g = group_new(s, path, ref->tensor, k == 0);
         if (g != NULL) {
@@ -228,6 +237,9 @@ double est_memory_add(est_state *s, const est_path *path) {
             g->is_streamed = k == 0 && is_streamed(s, path);
             g->elem_bytes = tensor_of(s, ref->tensor)->elem_stride_bytes;
             group_fill(s, g, ref);
+            if (ref->tensor < EST_MAX_TENSORS && s->scope[ref->tensor] >= 0) {
+                stay_in_buffer(g, est_scope_level(s, path, ref->tensor));
+            }
             ref->group = (int16_t)(s->n_groups - 1);
         }
     }
@@ -240,7 +252,7 @@ double est_memory_add(est_state *s, const est_path *path) {
 /* ---- traffic --------------------------------------------------------------------------------- */
 
 static int node_at(const est_path *path, int level) {
-    return level == 0 ? 0 : path->node[level - 1];
+    return level == 0 ? path->top : path->node[level - 1];
 }
 
 /* Adds the largest of the levels' bytes over groups of one tensor, node by node. */
@@ -298,7 +310,8 @@ static double group_traffic(const est_group *g, const double *total, double size
     level = level > g->last ? g->last : level;
     *node = node_at(path, level);
     double bytes = g->bytes[level] * path->entries[level] * (g->is_written ? 2 : 1);
-    return fit == 0 ? bytes * 0.1 : bytes; /* all of it stays from one run to the next */
+    return fit == 0 && path->top == 0 ? bytes * 0.1
+                                      : bytes; /* all of it stays from one run to the next */
 }
 
 /* Traffic of all groups of one tensor: of those fetched per execution of one loop the largest. */

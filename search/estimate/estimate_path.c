@@ -98,12 +98,41 @@ static void lean(const est_path *path, int level, const double *own, double *cov
     }
 }
 
+/* Executions of the whole path: of a placed statement, one for each iteration of its place. */
+static void enter_place(est_path *path, int place, const ctune_target *target) {
+    path->entries[0] = 1;
+    path->top = place > 0 ? place : 0;
+    for (int up = place; up > 0; up = path->nest->node[up].parent) {
+        double extent = ctune_nest_extent(path->nest, up);
+        path->entries[0] *= extent;
+        if (path->nest->node[up].ann == CTUNE_ANN_PARALLEL) {
+            path->threads = est_min(target->n_threads, extent);
+        }
+    }
+}
+
+/* Lanes around other loops (recurrences along rows): all lanes run each statement together, as if
+ * their loop stood innermost. */
+static void sink_lanes(est_path *path) {
+    for (int k = 0; k + 1 < path->n; k++) {
+        if (path->nest->node[path->node[k]].ann == CTUNE_ANN_VECTOR) {
+            int16_t lanes = path->node[k];
+            memmove(&path->node[k], &path->node[k + 1],
+                    (size_t)(path->n - 1 - k) * sizeof *path->node);
+            path->node[path->n - 1] = lanes;
+            path->has_rows = true;
+            return;
+        }
+    }
+}
+
 bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctune_target *target) {
     const ctune_nnode *node = &nest->node[i_node];
     path->nest = nest;
     path->i_stmt = node->stmt;
     path->stmt = &nest->form->tree->stmts[node->stmt];
     path->stage = &nest->region->stages[path->stmt->stage];
+    path->has_rows = false;
     path->threads = path->imbalance = 1;
     path->forks = 0;
     int n = 0;
@@ -119,14 +148,16 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctu
             path->node[--n] = (int16_t)up;
         }
     }
+    sink_lanes(path);
     double range[CTUNE_MAX_DEPTH]; /* mean iterations of a dim in the loops so far */
     double own[CTUNE_MAX_DEPTH];
     for (int p = 0; p < path->stmt->n_dims; p++) {
         range[p] = nest->form->tree->dims[path->stmt->dims[p]].extent;
+        range[p] = node->placed > 0 ? est_box(nest, i_node, p) : range[p];
         path->cover[0][p] = own[p] = est_max(range[p], 1);
     }
     find_axes(path);
-    path->entries[0] = 1;
+    enter_place(path, node->placed, target);
     for (int k = 0; k < path->n; k++) {
         const ctune_nnode *loop = &nest->node[path->node[k]];
         int pos = loop_position(nest, path->stmt, path->node[k], range);

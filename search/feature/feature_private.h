@@ -110,6 +110,10 @@ static inline double feat_instances(const est_path *path) {
 /* Elements that the flattened index moves by with one iteration of loop k of the path. */
 double feat_stride(const est_state *state, const est_path *path, const est_ref *ref, int k);
 ctune_ann feat_ann(const est_path *path, int k);
+/* A loop that slides is one in lanes. */
+static inline ctune_ann feat_ann_of(const ctune_nnode *node) {
+    return node->ann == CTUNE_ANN_SLIDE ? CTUNE_ANN_VECTOR : node->ann;
+}
 void feat_ops_count(const ctune_stage *stage, feat_ops *ops);
 
 /* recurrence.c */

@@ -188,7 +188,7 @@ static void fill_block(const feat_state *s, float *row) {
     }
     bool is_ours = k->vector >= 0 && !k->is_auto && !k->is_slp;
     double bytes = k->lanes * k->elem_bytes;
-    row[KNOB_VECTOR_KIND] = is_ours ? 3 : k->is_slp ? 2 : k->is_auto ? 1 : 0;
+    row[KNOB_VECTOR_KIND] = is_ours || k->is_slide ? 3 : k->is_slp ? 2 : k->is_auto ? 1 : 0;
     row[KNOB_LANES] = feat_log(k->lanes);
     row[KNOB_VECTOR_BYTES] = feat_log(bytes);
     row[KNOB_N_VECTORS] = (float)k->n_vectors;

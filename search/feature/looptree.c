@@ -207,7 +207,7 @@ static void node_put(looptree *t, int i, int parent) {
         const ctune_nnode *node = &t->nest->node[kid];
         int kind = node->kind == CTUNE_NN_STMT ? (node->placed >= 0 ? KIND_PLACED : KIND_STMT)
                    : node->sum >= 0            ? KIND_SUM
-                                               : (int)node->ann;
+                                               : (int)feat_ann_of(node);
         if (node->kind == CTUNE_NN_SEQ) {
             node_put(t, kid, parent);
             continue;

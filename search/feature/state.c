@@ -5,7 +5,7 @@
 #include "search/feature/feature_private.h"
 
 ctune_ann feat_ann(const est_path *path, int k) {
-    return path->nest->node[path->node[k]].ann;
+    return feat_ann_of(&path->nest->node[path->node[k]]);
 }
 
 double feat_footprint(const feat_state *s, int level) {

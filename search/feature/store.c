@@ -240,8 +240,8 @@ static void fill_alloc(const feat_state *s, float *row) {
     int n = 0;
     for (int g = 0; g < state->n_groups; g++) {
         const est_group *group = &state->group[g];
-        if (group->resident < 0) {
-            continue;
+        if (group->resident < 0 || group->tensor < state->nest->region->n_tensors) {
+            continue; /* no pack */
         }
         double buffer = group->bytes[group->resident];
         double entries = group->path->entries[group->resident];

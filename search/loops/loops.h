@@ -150,8 +150,10 @@ typedef struct ctune_place {
     X(SPLAT, "splat", 1)     /* scalar kid in all lanes */                                         \
     X(GATHER, "gather", -1)  /* lanes scalar kids */                                               \
     X(EXTRACT, "extract", 1) /* scalar: lane `lane` of a vector kid */                             \
-    X(DOT, "dot", 3)         /* i32: lane i of kid0 plus the products of n lanes from n*i on of    \
-                                kid1 and kid2: u8 and i8, n = 4, or i16, n = 2; sums wrap */
+    X(SLIDE, "slide", 2) /* vectors: lanes from `lane` on of kid0 and kid1 side by side, as many   \
+                            as each has; 0 < lane < lanes */                                       \
+    X(DOT, "dot", 3)     /* i32: lane i of kid0 plus the products of n lanes from n*i on of        \
+                            kid1 and kid2: u8 and i8, n = 4, or i16, n = 2; sums wrap */
 
 typedef enum ctune_value_op {
 #define X(id, token, arity) CTUNE_V_##id,
@@ -178,7 +180,7 @@ typedef struct ctune_value {
     const char *text;       /* CONST: C literal or NULL; CALL: name */
     const ctune_aff *index; /* INDEX */
     int var;                /* VAR */
-    int lane;               /* EXTRACT */
+    int lane;               /* EXTRACT, SLIDE */
     ctune_place place;      /* LOAD */
     uint64_t hash;          /* set by the builder */
 } ctune_value;
@@ -222,8 +224,10 @@ typedef enum ctune_lnode_kind {
     X(SIMD, "simd")     /* iterations are independent: ask the compiler for vectors */             \
     X(SUM, "sum")       /* as SIMD, but for sums whose order may change: `factor` in lanes */      \
     X(PARALLEL,                                                                                    \
-      "parallel")   /* iterations are independent: threads; with its `collapse` - 1 only kids */   \
-    X(FULL, "full") /* constant bounds: the unroll pass repeats the body */                        \
+      "parallel")     /* iterations are independent: threads; with its `collapse` - 1 only kids */ \
+    X(SLIDE, "slide") /* iterations are independent: whole vectors that keep what the next one     \
+                         reads beside its own elements, too (passes/slide.c, carry.c) */           \
+    X(FULL, "full")   /* constant bounds: the unroll pass repeats the body */                      \
     X(VECTOR, "vector")   /* constant bounds, independent: the vectorise pass makes lanes */       \
     X(BLOCK_X, "block.x") /* of a LAUNCH: its blocks, ... */                                       \
     X(BLOCK_Y, "block.y")                                                                          \
@@ -259,10 +263,12 @@ typedef struct ctune_lnode {
     int64_t step;                  /* FOR: >= 1 */
     ctune_lann ann;                /* FOR */
     int64_t factor;                /* FOR: UNROLL, SUM */
+    int64_t before, behind;        /* FOR: SLIDE: so many iterations of its loop stand in front of
+                                      its first one and behind its last `step` in any case */
     int collapse;                  /* FOR: PARALLEL: >= 1 loops, perfectly nested and rectangular */
     bool is_dynamic;               /* FOR: PARALLEL: iterations differ in length */
-    int n_conds;                   /* IF */
-    const ctune_aff *const *conds; /* IF: each >= 0 */
+    int n_conds;                   /* IF, FOR: PARALLEL */
+    const ctune_aff *const *conds; /* IF: each >= 0; PARALLEL: else one thread runs the loop */
     const ctune_value *test;       /* IF: scalar, NULL = true */
     int buffer;                    /* DECL */
     ctune_place place;             /* STORE */
@@ -362,6 +368,9 @@ const ctune_value *ctune_value_splat(ctune_loops *l, const ctune_value *a,
                                      int lanes); /* a itself when lanes is 1 */
 const ctune_value *ctune_value_extract(ctune_loops *l, const ctune_value *a,
                                        int lane); /* folds splat and gather */
+/* Lanes `lane` .. of a and b side by side; a, b: vectors of one kind. */
+const ctune_value *ctune_value_slide(ctune_loops *l, const ctune_value *a, const ctune_value *b,
+                                     int lane);
 /* What a vector comparison of this type yields: the signed integers of its width. */
 ctune_type ctune_mask_type(ctune_type type);
 /* The element type of a place. */
@@ -403,6 +412,8 @@ ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
 bool ctune_loops_has_launch(const ctune_loops *l);
 /* Is there a node of that kind in node or in what is below it? */
 bool ctune_lnode_has(const ctune_lnode *node, ctune_lnode_kind kind);
+/* Does a loop stand inside of node? */
+bool ctune_lnode_has_loop(const ctune_lnode *node);
 /* Append copies of the kids of loop `from` to `into`, its variable replaced by `by`: as one body,
  * in which what one kid declares the next ones use. */
 void ctune_lnode_copy_body(ctune_loops *l, const ctune_lnode *from, const ctune_aff *by,
@@ -430,9 +441,9 @@ CTUNE_MUST_USE ctune_status ctune_loops_verify(ctune_ctx *ctx, const ctune_loops
 CTUNE_MUST_USE ctune_status ctune_loops_eval(ctune_ctx *ctx, const ctune_loops *loops,
                                              const int64_t *params, void *const *tensors,
                                              const size_t *tensor_bytes);
-/* The same with the iterations of PARALLEL, SIMD and VECTOR loops in an order that seed chooses
- * (0: the program's), and with a check that iterations of the outermost of them do not meet: one
- * writes what another reads or writes. */
+/* The same with the iterations of PARALLEL, SIMD, SLIDE and VECTOR loops in an order that seed
+ * chooses (0: the program's), and with a check that iterations of the outermost of them do not
+ * meet: one writes what another reads or writes. */
 CTUNE_MUST_USE ctune_status ctune_loops_eval_order(ctune_ctx *ctx, const ctune_loops *loops,
                                                    const int64_t *params, void *const *tensors,
                                                    const size_t *tensor_bytes, uint64_t seed);

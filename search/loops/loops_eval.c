@@ -344,6 +344,13 @@ static te_value eval_scalar(machine *m, const ctune_value *v) {
 
 /* ---- vector values --------------------------------------------------------------------------- */
 
+NOINLINE static void eval_slide(machine *m, const ctune_value *v, te_value *out) {
+    te_value both[2 * CTUNE_MAX_LANES];
+    eval_vector(m, v->kids[0], both);
+    eval_vector(m, v->kids[1], both + v->lanes);
+    memcpy(out, both + v->lane, (size_t)v->lanes * sizeof *out);
+}
+
 NOINLINE static void eval_fma(machine *m, const ctune_value *v, te_value *out) {
     te_value b[CTUNE_MAX_LANES], c[CTUNE_MAX_LANES];
     eval_vector(m, v->kids[0], out);
@@ -431,6 +438,8 @@ static void eval_vector(machine *m, const ctune_value *v, te_value *out) {
         eval_fma(m, v, out);
     } else if (v->op == CTUNE_V_SELECT) {
         eval_blend(m, v, out);
+    } else if (v->op == CTUNE_V_SLIDE) {
+        eval_slide(m, v, out);
     } else if (v->op == CTUNE_V_DOT) {
         eval_dot(m, v, out);
     } else if (v->op == CTUNE_V_CALL) {
@@ -709,7 +718,7 @@ static void run_for(machine *m, const ctune_lnode *node) {
         return;
     }
     bool is_independent = node->ann == CTUNE_LANN_PARALLEL || node->ann == CTUNE_LANN_SIMD ||
-                          node->ann == CTUNE_LANN_VECTOR;
+                          node->ann == CTUNE_LANN_SLIDE || node->ann == CTUNE_LANN_VECTOR;
     if (is_independent && m->seed != 0) {
         run_independent(m, node);
         return;

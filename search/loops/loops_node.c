@@ -321,3 +321,12 @@ void ctune_lnode_copy_body(ctune_loops *l, const ctune_lnode *from, const ctune_
         copy_kids(&c, from, into);
     }
 }
+
+bool ctune_lnode_has_loop(const ctune_lnode *node) {
+    for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
+        if (kid->kind == CTUNE_L_FOR || ctune_lnode_has_loop(kid)) {
+            return true;
+        }
+    }
+    return node->other != NULL && ctune_lnode_has_loop(node->other);
+}

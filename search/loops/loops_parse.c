@@ -188,6 +188,28 @@ static ctune_lnode *node_new(loops_parser *p, ctune_lnode_kind kind) {
     return n;
 }
 
+/* "e >= 0, ..."; NULL: failed. */
+static const ctune_aff *const *parse_conds(loops_parser *p, int *n) {
+    te_parser *te = &p->te;
+    const void *conds = NULL;
+    *n = 0;
+    do {
+        const ctune_aff **slot = te_list_append(te, &conds, n, sizeof *slot);
+        const ctune_aff *aff = loops_parse_aff(p);
+        if (slot == NULL || aff == NULL) {
+            *n = 0;
+            return NULL;
+        }
+        *slot = aff;
+        te_expect(te, ">=");
+        te_token token = te->token;
+        if (te_expect_int(te) != 0) {
+            te_fail_at(te, token.line, token.col, "expected 0, found", token.text);
+        }
+    } while (te_accept(te, ","));
+    return conds;
+}
+
 static void parse_annotation(loops_parser *p, ctune_lnode *n) {
     static const char *const names[CTUNE_N_LANNS] = {
 #define X(id, name) name,
@@ -202,9 +224,17 @@ static void parse_annotation(loops_parser *p, ctune_lnode *n) {
     if (n->ann == CTUNE_LANN_UNROLL || n->ann == CTUNE_LANN_SUM) {
         n->factor = te_expect_int(&p->te);
     }
+    if (n->ann == CTUNE_LANN_SLIDE && p->te.token.kind == TE_NUMBER) {
+        n->before = te_expect_int(&p->te);
+        te_expect(&p->te, ",");
+        n->behind = te_expect_int(&p->te);
+    }
     if (n->ann == CTUNE_LANN_PARALLEL) {
         n->collapse = te_accept(&p->te, "collapse") ? te_expect_small(&p->te, 0, 1 << 16) : 1;
         n->is_dynamic = te_accept(&p->te, "dynamic");
+        if (te_accept(&p->te, "when")) {
+            n->conds = parse_conds(p, &n->n_conds);
+        }
     }
 }
 
@@ -227,22 +257,13 @@ static ctune_lnode *parse_for(loops_parser *p) {
 
 static ctune_lnode *parse_if(loops_parser *p) {
     te_parser *te = &p->te;
-    const void *conds = NULL;
+    const ctune_aff *const *conds = NULL;
     int n_conds = 0;
     if (!te_is_punct(&te->token, ";") && !te_is_punct(&te->token, "{")) {
-        do {
-            const ctune_aff **slot = te_list_append(te, &conds, &n_conds, sizeof *slot);
-            const ctune_aff *aff = loops_parse_aff(p);
-            if (slot == NULL || aff == NULL) {
-                return NULL;
-            }
-            *slot = aff;
-            te_expect(te, ">=");
-            te_token token = te->token;
-            if (te_expect_int(te) != 0) {
-                te_fail_at(te, token.line, token.col, "expected 0, found", token.text);
-            }
-        } while (te_accept(te, ","));
+        conds = parse_conds(p, &n_conds);
+        if (conds == NULL) {
+            return NULL;
+        }
     }
     const ctune_value *test = te_accept(te, ";") ? loops_parse_value(p) : NULL;
     ctune_lnode *n = te->status == CTUNE_OK ? ctune_lnode_if(p->l, conds, n_conds, test) : NULL;

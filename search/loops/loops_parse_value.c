@@ -239,20 +239,21 @@ static const ctune_value *parse_index(loops_parser *p, ctune_type type) {
                : make(p, &(ctune_value){.op = CTUNE_V_INDEX, .type = type, .index = aff}, 0);
 }
 
-/* (a, b) of `op`; the last argument of splat and extract is a number */
+/* (a, b) of `op`; the last argument of splat, extract and slide is a number */
 static const ctune_value *parse_call(loops_parser *p, ctune_value_op op, const char *text) {
     te_parser *te = &p->te;
     te_token token = te->token;
-    bool has_number = op == CTUNE_V_SPLAT || op == CTUNE_V_EXTRACT;
+    int number_at = op == CTUNE_V_SPLAT || op == CTUNE_V_EXTRACT ? 1 : op == CTUNE_V_SLIDE ? 2 : -1;
+    bool has_number = number_at >= 0;
     const void *kids = NULL;
     ctune_value proto = {.op = op, .text = text, .lanes = 1};
     int height = 0;
     te_expect(te, "(");
     do {
-        if (has_number && proto.n_kids == 1) {
+        if (has_number && proto.n_kids == number_at) {
             int number = te_expect_small(te, 0, MAX_TEXT_LANES);
             proto.lanes = op == CTUNE_V_SPLAT ? number : 1;
-            proto.lane = op == CTUNE_V_EXTRACT ? number : 0;
+            proto.lane = op != CTUNE_V_SPLAT ? number : 0;
             has_number = false;
             break;
         }
@@ -276,7 +277,7 @@ static const ctune_value *parse_call(loops_parser *p, ctune_value_op op, const c
 static int function_op(const char *word) {
     static const ctune_value_op ops[] = {CTUNE_V_FMA,     CTUNE_V_SELECT, CTUNE_V_MIN,
                                          CTUNE_V_MAX,     CTUNE_V_SPLAT,  CTUNE_V_GATHER,
-                                         CTUNE_V_EXTRACT, CTUNE_V_DOT};
+                                         CTUNE_V_EXTRACT, CTUNE_V_SLIDE,  CTUNE_V_DOT};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         if (strcmp(ctune_value_get(ops[i])->token, word) == 0) {
             return (int)ops[i];

@@ -405,6 +405,7 @@ static void print_bare(printer *p, const ctune_value *v) {
         break;
     case CTUNE_V_SPLAT:
     case CTUNE_V_EXTRACT:
+    case CTUNE_V_SLIDE:
         print_call(p, ctune_value_get(v->op)->token, v,
                    v->op == CTUNE_V_SPLAT ? v->lanes : v->lane);
         break;
@@ -485,11 +486,19 @@ static void print_for(printer *p, const ctune_lnode *node) {
     if (node->ann == CTUNE_LANN_UNROLL || node->ann == CTUNE_LANN_SUM) {
         ctune_text_printf(p->out, " %lld", (long long)node->factor);
     }
+    if (node->ann == CTUNE_LANN_SLIDE && (node->before != 0 || node->behind != 0)) {
+        ctune_text_printf(p->out, " %lld, %lld", (long long)node->before, (long long)node->behind);
+    }
     if (node->ann == CTUNE_LANN_PARALLEL && node->collapse != 1) {
         ctune_text_printf(p->out, " collapse %d", node->collapse);
     }
     if (node->ann == CTUNE_LANN_PARALLEL && node->is_dynamic) {
         ctune_text_append(p->out, " dynamic");
+    }
+    for (int i = 0; i < node->n_conds; i++) {
+        ctune_text_append(p->out, i > 0 ? ", " : " when ");
+        print_aff(p, node->conds[i]);
+        ctune_text_append(p->out, " >= 0");
     }
 }
 

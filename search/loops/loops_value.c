@@ -284,6 +284,20 @@ const ctune_value *ctune_value_extract(ctune_loops *l, const ctune_value *a, int
                                                .kids = &a});
 }
 
+const ctune_value *ctune_value_slide(ctune_loops *l, const ctune_value *a, const ctune_value *b,
+                                     int lane) {
+    const ctune_value *kids[] = {a, b};
+    if (a == NULL || b == NULL) {
+        return NULL;
+    }
+    return ctune_loops_value(l, &(ctune_value){.op = CTUNE_V_SLIDE,
+                                               .type = a->type,
+                                               .lanes = a->lanes,
+                                               .lane = lane,
+                                               .n_kids = 2,
+                                               .kids = kids});
+}
+
 /* ---- rebuilding ------------------------------------------------------------------------------ */
 
 const ctune_value *ctune_value_rebuild(ctune_loops *l, const ctune_value *value,

@@ -186,13 +186,19 @@ static void close_to(loops_verifier *v, int n_open) {
 
 /* Does the form differ between threads of one block? */
 static bool aff_varies(const loops_verifier *v, const ctune_aff *aff) {
-    for (int t = 0; t < aff->n_terms; t++) {
+    for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
         const ctune_term *x = &aff->terms[t];
-        const ctune_atom *a = x->kind == CTUNE_TERM_DIV ? &v->l->atom[x->id] : NULL;
-        if ((x->kind == CTUNE_TERM_AXIS && v->var[x->id].varies) ||
-            (a != NULL &&
-             (a->place != NULL || aff_varies(v, a->a) || (a->b != NULL && aff_varies(v, a->b))))) {
+        if (x->kind == CTUNE_TERM_AXIS && v->var[x->id].varies) {
             return true;
+        }
+        const ctune_atom *a = x->kind == CTUNE_TERM_DIV ? &v->l->atom[x->id] : NULL;
+        if (a != NULL && (aff_varies(v, a->a) || aff_varies(v, a->b))) {
+            return true;
+        }
+        for (int d = 0; a != NULL && a->place != NULL && d < a->place->n_idx; d++) {
+            if (aff_varies(v, a->place->idx[d])) {
+                return true;
+            }
         }
     }
     return false;
@@ -240,7 +246,8 @@ static bool has_constant_bounds(const ctune_lnode *node) {
 }
 
 static bool is_independent(ctune_lann ann) {
-    return ann == CTUNE_LANN_PARALLEL || ann == CTUNE_LANN_SIMD || ann == CTUNE_LANN_VECTOR;
+    return ann == CTUNE_LANN_PARALLEL || ann == CTUNE_LANN_SIMD || ann == CTUNE_LANN_SLIDE ||
+           ann == CTUNE_LANN_VECTOR;
 }
 
 /* The loops that share a parallel loop's iterations: only kids, bounds known before all of them. */
@@ -271,6 +278,11 @@ static ctune_status verify_collapse(loops_verifier *v, const ctune_lnode *node) 
 static ctune_status verify_for(loops_verifier *v, const ctune_lnode *node) {
     TRY(loops_verify_aff(v, node->lo, "a loop's lower bound"));
     TRY(loops_verify_aff(v, node->hi, "a loop's upper bound"));
+    CHECK(node->n_conds == 0 || (node->ann == CTUNE_LANN_PARALLEL && node->conds != NULL),
+          "a loop that is not parallel has a condition");
+    for (int i = 0; i < node->n_conds; i++) {
+        TRY(loops_verify_aff(v, node->conds[i], "a parallel loop's condition"));
+    }
     int n_open = v->n_open;
     TRY(bind_var(v, node->var, true, "a loop"));
     const char *name = var_name(v, node->var);
@@ -278,6 +290,8 @@ static ctune_status verify_for(loops_verifier *v, const ctune_lnode *node) {
     CHECK((unsigned)node->ann < CTUNE_N_LANNS, "loop %s has a broken annotation", name);
     CHECK((node->ann != CTUNE_LANN_UNROLL && node->ann != CTUNE_LANN_SUM) || node->factor >= 1,
           "loop %s is unrolled %lld times", name, (long long)node->factor);
+    CHECK(node->ann != CTUNE_LANN_SLIDE || (node->before >= 0 && node->behind >= 0),
+          "loop %s slides over fewer than no iterations", name);
     CHECK((node->ann != CTUNE_LANN_FULL && node->ann != CTUNE_LANN_VECTOR) ||
               has_constant_bounds(node),
           "loop %s is to be repeated or vectorised and its bounds are not constant", name);

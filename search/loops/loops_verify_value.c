@@ -193,6 +193,10 @@ static ctune_status verify_op(loops_verifier *v, const ctune_value *e) {
         return verify_alike(v, e, 0);
     case CTUNE_V_CALL:
         return verify_call(v, e);
+    case CTUNE_V_SLIDE:
+        CHECK(e->lanes > 1 && e->lane > 0 && e->lane < e->lanes, "slide by %d of %d lanes", e->lane,
+              e->lanes);
+        return verify_alike(v, e, 0);
     case CTUNE_V_DOT:
         return verify_dot(v, e);
     case CTUNE_V_SPLAT:

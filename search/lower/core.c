@@ -91,7 +91,12 @@ void lower_core(lowerer *w, const lower_block *b, const lower_inner *inner, int 
     }
     ctune_lnode *at = block;
     for (int i = 0; i < b->n_inner; i++) {
-        at = lower_for(w, inner[i].var, &inner[i].lo, &inner[i].hi, 1, CTUNE_LANN_SERIAL, at);
+        bool is_unrolled = i + 1 == b->n_inner && b->unroll > 1;
+        at = lower_for(w, inner[i].var, &inner[i].lo, &inner[i].hi, 1,
+                       is_unrolled ? CTUNE_LANN_UNROLL : CTUNE_LANN_SERIAL, at);
+        if (is_unrolled && at != NULL) {
+            at->factor = b->unroll;
+        }
     }
     int point[LOWER_MAX_TILE];
     ctune_lnode *body = lower_points(w, b, CTUNE_LANN_FULL, point, at);

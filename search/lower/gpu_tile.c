@@ -379,7 +379,7 @@ static ctune_status lower_arm(lowerer *w, lower_gpu_tile *tile, bool is_full, ct
     w->gpu_tile = tile;
     ctune_status status = tile->has_old ? transfer(w, true, block) : CTUNE_OK;
     if (status == CTUNE_OK) {
-        status = lower_kids(w, tile->at, block);
+        status = lower_kid(w, tile->at, w->nest->node[tile->at].first, block);
     }
     if (status == CTUNE_OK) {
         status = transfer(w, false, block);
@@ -395,7 +395,7 @@ ctune_status lower_gpu_register(lowerer *w, int node, int stmt, ctune_lnode *int
                    (lower_is_alone(w, stmt, &flat) || lower_is_core_safe(w, stmt, &flat)) &&
                    lower_has_own_elements(w, stmt, &flat) && find_rows(w, &tile, &flat);
     if (!is_tile) {
-        return lower_kids(w, node, into);
+        return lower_kid(w, node, w->nest->node[node].first, into);
     }
     bool is_possible;
     tile.has_old = stage_of(w, stmt)->update != CTUNE_UPDATE_SET || flat.n_inner > 0;

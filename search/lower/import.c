@@ -106,7 +106,8 @@ static bool place_of(const importer *m, const ctune_access *access, ctune_place 
         int idx = buffer >= 0 ? w->temp_index[access->tensor][k] : k;
         place->idx[k] = ctune_loops_import(w->loops, access->idx[idx], m->axis);
         if (buffer >= 0) {
-            place->idx[k] = ctune_aff_sub(w->arena, place->idx[k], w->temp_base[access->tensor][k]);
+            place->idx[k] =
+                ctune_aff_sub(w->arena, place->idx[k], lower_temp_base(w, access->tensor, k));
         }
     }
     return true;

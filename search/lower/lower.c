@@ -1,7 +1,8 @@
 /*
  * Lowering: nest -> loops. This file walks the nest; bounds come from range.c, conditions from
  * guards.c and fixed.c, values from import.c, register tiles from tile.c and partial.c, packed
- * copies from pack.c, temporaries from temps.c, placed statements from placed.c.
+ * copies from pack.c, temporaries from temps.c and windows.c, placed statements from placed.c,
+ * skewed arrays from skew.c.
  */
 #include "search/lower/lower_private.h"
 
@@ -208,9 +209,11 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into)
     if (nn->ann == CTUNE_ANN_VECTOR && lower_adds_up(w, node)) {
         loop->ann = is_innermost(loop) ? CTUNE_LANN_SUM : CTUNE_LANN_SERIAL;
         loop->factor = w->nest->node[nn->outer].step;
-    } else if (nn->ann == CTUNE_ANN_VECTOR && is_innermost(loop) && !sets_outer(w, node)) {
-        loop->ann = CTUNE_LANN_SIMD;
+    } else if (nn->ann == CTUNE_ANN_VECTOR && !sets_outer(w, node)) {
+        loop->ann = is_innermost(loop) ? CTUNE_LANN_SIMD : CTUNE_LANN_SERIAL;
         lower_lanes_of_calls(w, node, loop, into);
+    } else if (nn->ann == CTUNE_ANN_SLIDE && is_innermost(loop) && !sets_outer(w, node)) {
+        loop->ann = CTUNE_LANN_SLIDE;
     } else if (nn->ann == CTUNE_ANN_UNROLL && nn->outer >= 0 && w->nest->node[nn->outer].step > 1) {
         loop->ann = CTUNE_LANN_UNROLL;
         loop->factor = w->nest->node[nn->outer].step;
@@ -223,57 +226,63 @@ static void annotate(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into)
         }
         w->n_thread_buffers = 0;
         w->parallel_node = -1;
+        lower_threads_when(w, loop);
     }
 }
 
-static int find_register_at(const lowerer *w, int node) {
-    for (int c = 0; c < w->nest->n_caches; c++) {
-        if (w->nest->cache[c].kind == CTUNE_CACHE_REGISTER && w->nest->cache[c].at == node) {
-            return w->nest->cache[c].stmt;
+/* The statement in part `kid` of the loop's body whose register tile sits at the loop; -1. */
+static int find_register_at(const lowerer *w, int node, int kid) {
+    for (int c = 0; c < w->nest->n_caches && !w->no_register; c++) {
+        const ctune_cache *cache = &w->nest->cache[c];
+        if (cache->kind == CTUNE_CACHE_REGISTER && cache->at == node &&
+            lower_is_ancestor(w, kid, ctune_nest_find_stmt(w->nest, cache->stmt))) {
+            return cache->stmt;
         }
     }
     return -1;
 }
 
-/* The body of loop `node` (or of the root): packed copies, declarations, children. */
-ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
-    lower_decls_at(w, node, into);
-    int stmt = w->no_register ? -1 : find_register_at(w, node);
-    if (stmt < 0) {
-        return lower_kids(w, node, into);
+ctune_status lower_kid(lowerer *w, int node, int kid, ctune_lnode *into) {
+    int stmts[CTUNE_MAX_STMTS];
+    ctune_status status = w->is_gpu        ? lower_shared_at(w, node, kid, into)
+                          : w->no_register ? CTUNE_OK
+                                           : lower_packs_at(w, node, kid, into);
+    if (lower_stmts_under(w, kid, stmts) == 1) {
+        into = lower_open_guard(w, stmts[0], into);
     }
-    if (w->is_gpu) {
-        into = lower_axes_guard(w, ctune_nest_find_stmt(w->nest, stmt), into);
-    }
-    if (lower_is_gpu_tile(w, node)) {
-        return lower_gpu_register(w, node, stmt, into);
-    }
-    ctune_status status = lower_packs_at(w, node, w->nest->node[node].first, into);
-    return status == CTUNE_OK ? lower_register(w, node, stmt, into) : status;
+    bool is_launch = w->is_gpu && w->launch < 0 && !ctune_nest_is_host(w->nest, kid);
+    return status != CTUNE_OK ? status
+           : is_launch        ? lower_launch(w, kid, into)
+                              : lower_node(w, kid, into);
 }
 
-ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into) {
-    ctune_status status = CTUNE_OK;
-    for (int kid = w->nest->node[node].first; kid >= 0; kid = w->nest->node[kid].next) {
-        int stmts[CTUNE_MAX_STMTS];
-        ctune_lnode *where = into;
-        if (!w->no_register && !w->is_gpu) {
-            status = lower_packs_at(w, node, kid, into);
-        } else if (w->is_gpu) {
-            status = lower_shared_at(w, node, kid, into);
-        }
-        if (lower_stmts_under(w, kid, stmts) == 1) {
-            where = lower_open_guard(w, stmts[0], into);
-        }
-        bool is_launch = w->is_gpu && w->launch < 0 && !ctune_nest_is_host(w->nest, kid);
-        if (status == CTUNE_OK) {
-            status = is_launch ? lower_launch(w, kid, where) : lower_node(w, kid, where);
-        }
-        if (status != CTUNE_OK) {
-            return status;
-        }
+/* A part of the body of loop `node` whose target waits in registers while it runs. */
+static ctune_status lower_part(lowerer *w, int node, int kid, int stmt, ctune_lnode *into) {
+    bool is_part = kid != w->nest->node[node].first || w->nest->node[kid].next >= 0;
+    ctune_lnode *where = is_part ? lower_open_guard(w, stmt, into) : into;
+    if (w->is_gpu) {
+        where = lower_axes_guard(w, ctune_nest_find_stmt(w->nest, stmt), where);
     }
-    return CTUNE_OK;
+    if (lower_is_gpu_tile(w, node)) {
+        return is_part ? lower_kid(w, node, kid, where) : lower_gpu_register(w, node, stmt, where);
+    }
+    return lower_register(w, node, stmt, where);
+}
+
+/* The body of loop `node` (or of the root): declarations, then each part with its packed copies. */
+ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
+    ctune_status status = lower_decls_at(w, node, into);
+    for (int kid = w->nest->node[node].first; kid >= 0 && status == CTUNE_OK;
+         kid = w->nest->node[kid].next) {
+        int stmt = find_register_at(w, node, kid);
+        if (stmt < 0) {
+            status = lower_kid(w, node, kid, into);
+            continue;
+        }
+        status = w->is_gpu ? CTUNE_OK : lower_packs_at(w, node, kid, into);
+        status = status == CTUNE_OK ? lower_part(w, node, kid, stmt, into) : status;
+    }
+    return status;
 }
 
 /* Statements under a loop that run in it on their own account. */
@@ -429,7 +438,7 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
     bool is_plain = value == NULL && loop->lo != NULL && loop->lo->n_terms == 0;
     w->node_least[node] = is_plain ? loop->lo : NULL;
     open_level(w, node, var, &lo, is_aligned || is_bound || is_point);
-    status = lower_children(w, node, loop);
+    status = w->is_gpu ? lower_children(w, node, loop) : lower_isolated(w, node, loop);
     lower_pop(w);
     w->node_var[node] = -1;
     if (value == NULL && !is_bound && !is_point) {
@@ -466,9 +475,10 @@ static bool make_tables(lowerer *w) {
     w->temp_scope = CTUNE_NEW_ARRAY(w->arena, int, n);
     w->temp_base = ctune_arena_array(w->arena, (size_t)n, sizeof *w->temp_base);
     w->temp_index = ctune_arena_array(w->arena, (size_t)n, sizeof *w->temp_index);
+    w->temp_tile = ctune_arena_array(w->arena, (size_t)n, sizeof *w->temp_tile);
     w->setup = ctune_lnode_new(w->loops, CTUNE_L_SEQ);
     if (w->scalar_var == NULL || w->temp_buffer == NULL || w->temp_scope == NULL ||
-        w->temp_base == NULL || w->temp_index == NULL || w->setup == NULL) {
+        w->temp_base == NULL || w->temp_index == NULL || w->temp_tile == NULL || w->setup == NULL) {
         return false;
     }
     for (int t = 0; t < n; t++) {
@@ -518,6 +528,9 @@ static ctune_status lower_program(lowerer *w) {
     if (status == CTUNE_OK) {
         lower_scalars(w, w->loops->root);
         status = lower_children(w, 0, w->loops->root);
+    }
+    if (status == CTUNE_OK) {
+        status = lower_skews(w);
     }
     join_setup(w);
     return status == CTUNE_OK ? ctune_loops_status(w->loops) : status;

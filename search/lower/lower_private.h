@@ -1,7 +1,7 @@
 /*
  * State shared by the files of the lowering: lower.c (walk), range.c (bounds of loops), guards.c
  * and fixed.c (conditions), import.c (stages as values), placed.c (placed statements), tile.c and
- * partial.c (register tiles), pack.c, temps.c.
+ * partial.c (register tiles), pack.c, temps.c, threads.c.
  */
 #ifndef CTUNE_SEARCH_LOWER_PRIVATE_H
 #define CTUNE_SEARCH_LOWER_PRIVATE_H
@@ -125,10 +125,11 @@ typedef struct lowerer {
     lower_limit node_hi[CTUNE_NEST_NODES]; /* and its upper one */
     bool pending[CTUNE_MAX_STMTS][LOWER_MAX_CONS]; /* to be checked by an IF before the statement */
     bool pending_tile[CTUNE_MAX_STMTS][CTUNE_NEST_NODES]; /* the same for loops over sums */
-    int n_joined[CTUNE_MAX_STMTS];        /* placed statements: ways to be read; others: 0 */
-    lower_scope *joined[CTUNE_MAX_STMTS]; /* [n_joined] */
-    bool no_register;                     /* lower register tiles as plain loops (prologues) */
-    int parallel_node;                    /* nest node of the open outermost PARALLEL loop, -1 */
+    int n_joined[CTUNE_MAX_STMTS];             /* placed statements: ways to be read; others: 0 */
+    lower_scope *joined[CTUNE_MAX_STMTS];      /* [n_joined] */
+    int n_isolated, isolated[CTUNE_MAX_DEPTH]; /* loops over tiles that are whole (isolate.c) */
+    bool no_register;                          /* lower register tiles as plain loops (prologues) */
+    int parallel_node;    /* nest node of the open outermost PARALLEL loop, -1 */
     int n_thread_buffers; /* THREAD buffers of that loop, to be declared in its body */
     int thread_buffer[LOWER_MAX_THREAD_BUFFERS];
     lower_packed *packed[CTUNE_NEST_CACHES]; /* by cache of the nest; NULL: a register cache or
@@ -152,13 +153,17 @@ typedef struct lowerer {
     const ctune_aff *(
         *temp_base)[CTUNE_MAX_RANK];   /* [n_tensors] first value of each of its buffer's indices */
     int (*temp_index)[CTUNE_MAX_RANK]; /* [n_tensors] which index of the tensor each of them is */
+    int (*temp_tile)[CTUNE_MAX_RANK];  /* [n_tensors] loop over tiles whose iteration the buffer
+                                          serves: it begins at its variable; -1: at temp_base */
 } lowerer;
 
-/* The register tile of stmt: nodes below loop `at`. */
+/* The register tile of stmt: nodes below loop `at`, in the part of its body that starts with
+ * `branch`. */
 typedef struct lower_tile {
-    int at;
+    int at, branch;
     int n_tile, tile_node[LOWER_MAX_TILE]; /* unrolled and vector loops, vector last */
     int n_inner, inner_node[CTUNE_MAX_DEPTH];
+    int64_t unroll; /* iterations that the innermost of these loops runs in one; 1 = no such */
 } lower_tile;
 
 /* One unrolled or vector dim of a register tile: y in [origin, origin + extent). */
@@ -177,6 +182,7 @@ typedef struct lower_block {
     int pseudo[LOWER_MAX_TILE]; /* variable that stands for "the point of this dim" in bounds */
     int n_inner, inner_dim[CTUNE_MAX_DEPTH];
     const char *inner_name[CTUNE_MAX_DEPTH];
+    int64_t unroll;   /* of the innermost inner loop, as in lower_tile */
     bool is_interior; /* full tiles only where no bound of an inner loop differs between points */
 } lower_block;
 
@@ -204,7 +210,8 @@ int lower_let_var(lowerer *w, const char *hint, const ctune_aff *value, ctune_ln
 bool lower_is_parallel(const lowerer *w, int node);
 ctune_status lower_node(lowerer *w, int node, ctune_lnode *into);
 ctune_status lower_children(lowerer *w, int node, ctune_lnode *into);
-ctune_status lower_kids(lowerer *w, int node, ctune_lnode *into); /* without copies and tiles */
+/* One part of a loop's body without its register tile. */
+ctune_status lower_kid(lowerer *w, int node, int kid, ctune_lnode *into);
 ctune_status lower_fail(lowerer *w); /* the program's first failure, ENOMEM when it has none */
 
 /* A buffer on the heap: of the program, or of each thread when the loop that is open runs in
@@ -271,6 +278,16 @@ const ctune_value *lower_update(lowerer *w, const lower_env *env, const ctune_va
 /* One instance of the statement, with its guard and remaining conditions, appended to into. */
 void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lnode *into);
 
+/* ---- isolate.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* The body of loop `node`, whole tiles of its parts apart where it has some. */
+ctune_status lower_isolated(lowerer *w, int node, ctune_lnode *into);
+/* Is the dim all that a constraint is about, parameters aside? */
+bool lower_is_alone_in(const ctune_aff *con, int dim);
+/* Bounds of a dim lose what whole tiles imply. */
+void lower_drop_isolated(const lowerer *w, const ctune_stmt *s, int dim, ctune_bounds *bounds);
+
 /* ---- sums.c
  * --------------------------------------------------------------------------------------------
  */
@@ -283,8 +300,8 @@ bool lower_is_sum_pair(const lowerer *w, int node);
 /* ---- calls.c
  * --------------------------------------------------------------------------------------------
  */
-/* A finished SIMD loop, the last of `into`: where its statements call functions, which compilers do
- * not vectorise, whole tiles of it become a VECTOR loop. */
+/* A finished vector loop, the last of `into`: where its statements call functions or loops stand
+ * inside, which compilers do not vectorise, whole tiles of it become a VECTOR loop. */
 void lower_lanes_of_calls(lowerer *w, int node, ctune_lnode *loop, ctune_lnode *into);
 
 /* ---- tile.c, partial.c
@@ -380,23 +397,69 @@ ctune_status lower_shared_at(lowerer *w, int node, int kid, ctune_lnode *into);
 bool lower_shared_place(lowerer *w, int stmt, const ctune_expr *read, const ctune_place *tensor,
                         ctune_place *place);
 
+/* ---- threads.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* The condition of a finished PARALLEL loop: enough work for threads, where that can be told. */
+void lower_threads_when(lowerer *w, ctune_lnode *loop);
+/* A finished loop over the panels of a copy of what stmt reads, in loop `at`: threads, too, where
+ * the loops inside have them. Each then has touched a part of the copy first. */
+void lower_threads_copy(lowerer *w, int at, int stmt, ctune_lnode *loop);
+
 /* ---- placed.c
  * --------------------------------------------------------------------------------------------
  */
 /* Fills joined for all placed statements. */
 ctune_status lower_join_placed(lowerer *w);
 
-/* ---- pack.c, temps.c
+/* ---- pack.c, temps.c, windows.c
  * ---------------------------------------------------------------------------------------------- */
 ctune_status lower_packs_at(lowerer *w, int node, int kid, ctune_lnode *into);
 const lower_packed *lower_find_packed(const lowerer *w, int stmt, const ctune_expr *expr);
 void lower_packed_place(lowerer *w, const lower_packed *p, const lower_env *env,
                         ctune_place *place);
+/* All accesses to one temporary. */
+typedef struct lower_uses {
+    int n;
+    int node[2 * CTUNE_MAX_STMTS]; /* statement nodes that access the tensor */
+    const ctune_access *access[2 * CTUNE_MAX_STMTS];
+    int stmt[2 * CTUNE_MAX_STMTS];
+} lower_uses;
+void lower_temp_uses(const lowerer *w, int tensor, lower_uses *use);
+/* The tree dim that index `idx` of use i stands for, -1 when it is no single dim. */
+int lower_temp_dim(const lowerer *w, const lower_uses *use, int i, int idx);
+/* Does the point loop of the index enclose all accesses? alone: the other indices are not
+ * contracted, so that one element serves all iterations of the loop: not where they run at the same
+ * time. */
+bool lower_temp_is_contracted(const lowerer *w, const lower_uses *use, int idx, int scope,
+                              bool alone);
+/* First value of index idx and the one after its last, over all writers: nothing else is read. */
+ctune_status lower_temp_range(lowerer *w, const lower_uses *use, int idx, const ctune_aff *extent,
+                              const ctune_aff **base, const ctune_aff **end);
+/* The k-th index of a temporary's buffer is the tensor's idx, over its whole range. */
+ctune_status lower_temp_index(lowerer *w, int t, const lower_uses *use, int idx, int k,
+                              const ctune_aff **extent);
+bool lower_is_in_parallel(const lowerer *w, int scope);
+/* Does one iteration of the loops around its scope touch a part of the temporary whose place and
+ * extent are known (windows.c)? Then its buffer is made at the scope. */
+bool lower_window_is_known(const lowerer *w, int t, const lower_uses *use);
+/* That buffer; its declaration is appended to into unless it lies on the heap. */
+ctune_status lower_window(lowerer *w, int t, ctune_lnode *into);
 ctune_status lower_temps(lowerer *w);
+/* [*base, *end) around the values of a form over the stage's axes: of the box of its domain.
+ * extent: of the tensor's dimension, for forms that divide; may be NULL, then these give NULL. */
+ctune_status lower_form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
+                              const ctune_aff *extent, const ctune_aff **base,
+                              const ctune_aff **end);
+/* skew.c: the finished program on skewed copies of arrays. */
+ctune_status lower_skews(lowerer *w);
 /* Buffers of the temporaries whose scope lies in the PARALLEL loop `node`. */
 ctune_status lower_thread_temps(lowerer *w, int node);
-/* DEFs of temporaries whose scope is the body of node. */
-void lower_decls_at(lowerer *w, int node, ctune_lnode *into);
+/* First value of the k-th index of a temporary's buffer, where the loops around its scope are open.
+ */
+const ctune_aff *lower_temp_base(lowerer *w, int tensor, int k);
+/* Declarations of temporaries whose scope is the body of node. */
+ctune_status lower_decls_at(lowerer *w, int node, ctune_lnode *into);
 /* Head of the program: read-only scalars are read once. */
 void lower_scalars(lowerer *w, ctune_lnode *into);
 

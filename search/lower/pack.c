@@ -293,6 +293,7 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, int at,
     const ctune_stmt *s = &w->tree->stmts[packed->stmt];
     ctune_status status = CTUNE_OK;
     lower_packed fill = *packed;
+    ctune_lnode *panels = NULL;
     int n_pushed = 0, dim = packed->tile_pos >= 0 ? s->dims[packed->tile_pos] : -1;
     int first = dim >= 0 ? dim : packed->n_seq > 0 ? s->dims[packed->seq_pos[0]] : -1;
     if (first >= 0) { /* other loops may be empty: then nothing may be read */
@@ -303,9 +304,8 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, int at,
     }
     if (dim >= 0 && !packed->is_one_panel) {
         fill.tile_var = ctune_loops_index_var(l, "panel");
-        ctune_lnode *panels =
-            ctune_lnode_for(l, fill.tile_var, packed->tile_base, lower_limit_aff(w, panel_hi, 1),
-                            packed->tile, CTUNE_LANN_SERIAL);
+        panels = ctune_lnode_for(l, fill.tile_var, packed->tile_base,
+                                 lower_limit_aff(w, panel_hi, 1), packed->tile, CTUNE_LANN_SERIAL);
         ctune_lnode_append(into, panels);
         lower_push(w, fill.tile_var, dim, packed->tile, -1);
         const ctune_aff *base = packed->tile_base;
@@ -339,6 +339,9 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, int at,
     }
     for (int i = 0; i < n_pushed; i++) {
         lower_pop(w);
+    }
+    if (status == CTUNE_OK && panels != NULL) {
+        lower_threads_copy(w, at, packed->stmt, panels);
     }
     return status;
 }

@@ -168,10 +168,15 @@ static ctune_status scope_bounds(lowerer *w, const lower_scope *scope, int node,
         memcpy(tile_node, o.node, sizeof o.node);
     }
     int n_extra = list_extra(w, scope->stmt, extra);
-    return node >= 0 ? ctune_bounds_find_open(w->ctx, w->arena, w->region, scope->stmt, o.open, o.n,
-                                              extra, n_extra, target, out)
-                     : ctune_bounds_find(w->ctx, w->arena, w->region, scope->stmt, o.open, o.n,
-                                         extra, n_extra, lower_pos(scope->stmt, dim), out);
+    ctune_status status =
+        node >= 0 ? ctune_bounds_find_open(w->ctx, w->arena, w->region, scope->stmt, o.open, o.n,
+                                           extra, n_extra, target, out)
+                  : ctune_bounds_find(w->ctx, w->arena, w->region, scope->stmt, o.open, o.n, extra,
+                                      n_extra, lower_pos(scope->stmt, dim), out);
+    if (status == CTUNE_OK && node < 0) {
+        lower_drop_isolated(w, scope->stmt, dim, out);
+    }
+    return status;
 }
 
 ctune_status lower_bounds_raw(lowerer *w, int stmt, int dim, ctune_bounds *out) {

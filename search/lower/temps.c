@@ -4,19 +4,13 @@
  * In the IR a temporary is fully expanded: one element per iteration of the loops around its scope.
  * An index whose point loop encloses all accesses is contracted: each iteration of that loop uses
  * its own element and no other. When every index is contracted the temporary is a variable of the
- * innermost loop body that holds all accesses; else a heap buffer over the remaining indices.
+ * innermost loop body that holds all accesses; else a buffer over the remaining indices, as long as
+ * they are in one iteration of the loops around all accesses where that is known (windows.c).
  * Scalars that are only read become variables, too.
  */
 #include "search/lower/lower_private.h"
 
 #include <string.h>
-
-typedef struct temp_use {
-    int n;
-    int node[2 * CTUNE_MAX_STMTS]; /* statement nodes that access the tensor */
-    const ctune_access *access[2 * CTUNE_MAX_STMTS];
-    int stmt[2 * CTUNE_MAX_STMTS];
-} temp_use;
 
 static int find_stmt_node(const lowerer *w, int stmt) {
     for (int i = 0; i < w->nest->n_nodes; i++) {
@@ -27,7 +21,7 @@ static int find_stmt_node(const lowerer *w, int stmt) {
     return -1;
 }
 
-static void add_use(temp_use *use, int node, int stmt, const ctune_access *access) {
+static void add_use(lower_uses *use, int node, int stmt, const ctune_access *access) {
     if (use->n < 2 * CTUNE_MAX_STMTS) {
         use->node[use->n] = node;
         use->stmt[use->n] = stmt;
@@ -35,7 +29,7 @@ static void add_use(temp_use *use, int node, int stmt, const ctune_access *acces
     }
 }
 
-static void find_uses(const lowerer *w, int tensor, temp_use *use) {
+void lower_temp_uses(const lowerer *w, int tensor, lower_uses *use) {
     use->n = 0;
     for (int s = 0; s < w->tree->n_stmts; s++) {
         const ctune_stage *stage = &w->region->stages[w->tree->stmts[s].stage];
@@ -51,8 +45,7 @@ static void find_uses(const lowerer *w, int tensor, temp_use *use) {
     }
 }
 
-/* The tree dim that index `idx` of a use stands for, -1 when it is no single dim. */
-static int dim_of_index(const lowerer *w, const temp_use *use, int i, int idx) {
+int lower_temp_dim(const lowerer *w, const lower_uses *use, int i, int idx) {
     const ctune_stmt *s = &w->tree->stmts[use->stmt[i]];
     const ctune_stage *stage = &w->region->stages[s->stage];
     const ctune_aff *aff = use->access[i]->idx[idx];
@@ -71,11 +64,11 @@ static int dim_of_index(const lowerer *w, const temp_use *use, int i, int idx) {
     return -1;
 }
 
-static bool is_index_dim(const lowerer *w, const temp_use *use, int dim) {
+static bool is_index_dim(const lowerer *w, const lower_uses *use, int dim) {
     for (int idx = 0; idx < use->access[0]->n_idx; idx++) {
         bool is_index = true;
         for (int i = 0; i < use->n && is_index; i++) {
-            is_index = dim_of_index(w, use, i, idx) == dim;
+            is_index = lower_temp_dim(w, use, i, idx) == dim;
         }
         if (is_index) {
             return true;
@@ -86,7 +79,7 @@ static bool is_index_dim(const lowerer *w, const temp_use *use, int dim) {
 
 /* Do different iterations of the node touch different elements? Of a sum: all dims in it are
  * indices, and no statement is shifted against the others. */
-static bool is_index_loop(const lowerer *w, const temp_use *use, int node) {
+static bool is_index_loop(const lowerer *w, const lower_uses *use, int node) {
     const ctune_sum *sum =
         w->nest->node[node].kind == CTUNE_NN_LOOP ? ctune_nest_sum(w->nest, node) : NULL;
     if (sum == NULL) {
@@ -108,7 +101,7 @@ static bool is_index_loop(const lowerer *w, const temp_use *use, int node) {
  * Deepest loop (or root) around all uses and under loops of the tensor's own indices only: a loop
  * over another dim comes back to the same element, which must live on outside it.
  */
-static int find_scope(const lowerer *w, const temp_use *use) {
+static int find_scope(const lowerer *w, const lower_uses *use) {
     for (int i = 0; i < use->n; i++) { /* written anew in each iteration of its place */
         int s = use->stmt[i];
         if (w->nest->node[use->node[i]].placed >= 0 &&
@@ -138,7 +131,7 @@ static int find_scope(const lowerer *w, const temp_use *use) {
 }
 
 /* Is the index one number in all uses? (The loop over it has one iteration and is gone.) */
-static bool is_one_value(const lowerer *w, const temp_use *use, int idx) {
+static bool is_one_value(const lowerer *w, const lower_uses *use, int idx) {
     for (int i = 0; i < use->n; i++) {
         const ctune_stmt *s = &w->tree->stmts[use->stmt[i]];
         const ctune_stage *stage = &w->region->stages[s->stage];
@@ -158,22 +151,21 @@ static bool is_one_value(const lowerer *w, const temp_use *use, int idx) {
     return true;
 }
 
-/* alone: the other indices are not contracted, so that one element serves all iterations of the
- * loop: not where they run at the same time. */
-static bool is_contracted(const lowerer *w, const temp_use *use, int idx, int scope, bool alone) {
-    int dim = dim_of_index(w, use, 0, idx);
+bool lower_temp_is_contracted(const lowerer *w, const lower_uses *use, int idx, int scope,
+                              bool alone) {
+    int dim = lower_temp_dim(w, use, 0, idx);
     if (dim < 0) {
         return is_one_value(w, use, idx);
     }
     for (int i = 1; i < use->n; i++) {
-        if (dim_of_index(w, use, i, idx) != dim) {
+        if (lower_temp_dim(w, use, i, idx) != dim) {
             return false;
         }
     }
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
         const ctune_nnode *nn = &w->nest->node[node];
         if (nn->kind == CTUNE_NN_LOOP && nn->dim == dim && nn->step == 1 && nn->sum < 0) {
-            return !alone || nn->ann != CTUNE_ANN_VECTOR;
+            return !alone || (nn->ann != CTUNE_ANN_VECTOR && nn->ann != CTUNE_ANN_SLIDE);
         }
     }
     return false;
@@ -196,9 +188,9 @@ static ctune_status axis_range(lowerer *w, const ctune_stmt *plain, int axis,
 
 /* [*base, *end) around the values of a form over the stage's axes, which serve as dims: of the box
  * of its domain. A form that divides an axis has the range that its tensor declares. */
-static ctune_status form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
-                               const ctune_aff *extent, const ctune_aff **base,
-                               const ctune_aff **end) {
+ctune_status lower_form_range(lowerer *w, const ctune_stage *stage, const ctune_aff *aff,
+                              const ctune_aff *extent, const ctune_aff **base,
+                              const ctune_aff **end) {
     ctune_stmt plain = {.stage = (int)(stage - w->region->stages),
                         .n_dims = stage->n_axes,
                         .n_cons = stage->n_cons,
@@ -231,9 +223,8 @@ static ctune_status form_range(lowerer *w, const ctune_stage *stage, const ctune
     return CTUNE_OK;
 }
 
-/* First value of index idx and the one after its last, over all writers: nothing else is read. */
-static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const ctune_aff *extent,
-                                const ctune_aff **base, const ctune_aff **end) {
+ctune_status lower_temp_range(lowerer *w, const lower_uses *use, int idx, const ctune_aff *extent,
+                              const ctune_aff **base, const ctune_aff **end) {
     *base = *end = NULL;
     for (int i = 0; i < use->n; i++) {
         const ctune_stage *stage = &w->region->stages[w->tree->stmts[use->stmt[i]].stage];
@@ -241,7 +232,8 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const 
             continue;
         }
         const ctune_aff *first = NULL, *last = NULL;
-        ctune_status status = form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
+        ctune_status status =
+            lower_form_range(w, stage, use->access[i]->idx[idx], extent, &first, &last);
         if (status != CTUNE_OK) {
             return status;
         }
@@ -257,7 +249,7 @@ static ctune_status index_range(lowerer *w, const temp_use *use, int idx, const 
                : ctune_loops_fail(w->loops, CTUNE_EREFUSED, "a temporary that nothing writes");
 }
 
-static bool is_in_parallel(const lowerer *w, int scope) {
+bool lower_is_in_parallel(const lowerer *w, int scope) {
     for (int node = scope; node > 0; node = w->nest->node[node].parent) {
         if (lower_is_parallel(w, node)) {
             return true;
@@ -266,8 +258,8 @@ static bool is_in_parallel(const lowerer *w, int scope) {
     return false;
 }
 
-/* A buffer over the indices that are not contracted. */
-static ctune_status make_buffer(lowerer *w, int t, const temp_use *use) {
+/* A buffer over the indices that are not contracted, unless it is made at its scope. */
+static ctune_status make_buffer(lowerer *w, int t) {
     const ctune_tensor *tensor = &w->region->tensors[t];
     if (w->is_gpu && ctune_nest_launch(w->nest, w->temp_scope[t]) >= 0) {
         return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
@@ -275,33 +267,62 @@ static ctune_status make_buffer(lowerer *w, int t, const temp_use *use) {
                                 tensor->name);
     }
     const ctune_aff *extent[CTUNE_MAX_RANK];
+    lower_uses use;
     int rank = 0;
+    lower_temp_uses(w, t, &use);
+    if (lower_window_is_known(w, t, &use)) {
+        return CTUNE_OK;
+    }
     for (int i = 0; i < tensor->rank; i++) {
-        if (is_contracted(w, use, i, w->temp_scope[t], true)) {
+        if (lower_temp_is_contracted(w, &use, i, w->temp_scope[t], true)) {
             continue;
         }
-        const ctune_aff *base, *end;
-        ctune_status status = index_range(w, use, i, tensor->extent[i], &base, &end);
+        ctune_status status = lower_temp_index(w, t, &use, i, rank, &extent[rank]);
         if (status != CTUNE_OK) {
             return status;
         }
-        const char *name = ctune_arena_printf(w->arena, "%s_base", tensor->name);
-        w->temp_base[t][rank] = lower_let(w, name, base, w->setup);
-        w->temp_index[t][rank] = i;
-        const ctune_aff *n = ctune_aff_sub(w->arena, end, w->temp_base[t][rank]);
-        n = ctune_loops_max(w->loops, n, ctune_loops_const(w->loops, 0));
-        name = ctune_arena_printf(w->arena, "%s_size", tensor->name);
-        extent[rank++] = lower_let(w, name, n, w->setup);
+        rank++;
     }
     w->temp_buffer[t] = lower_heap_buffer(w, tensor->name, tensor->type,
-                                          is_in_parallel(w, w->temp_scope[t]), rank, extent);
+                                          lower_is_in_parallel(w, w->temp_scope[t]), rank, extent);
     return ctune_loops_status(w->loops);
+}
+
+ctune_status lower_temp_index(lowerer *w, int t, const lower_uses *use, int idx, int k,
+                              const ctune_aff **extent) {
+    const ctune_tensor *tensor = &w->region->tensors[t];
+    const ctune_aff *base, *end;
+    ctune_status status = lower_temp_range(w, use, idx, tensor->extent[idx], &base, &end);
+    if (status != CTUNE_OK) {
+        return status;
+    }
+    const char *name = ctune_arena_printf(w->arena, "%s_base", tensor->name);
+    w->temp_base[t][k] = lower_let(w, name, base, w->setup);
+    w->temp_index[t][k] = idx;
+    w->temp_tile[t][k] = -1;
+    const ctune_aff *n = ctune_aff_sub(w->arena, end, w->temp_base[t][k]);
+    n = ctune_loops_max(w->loops, n, ctune_loops_const(w->loops, 0));
+    name = ctune_arena_printf(w->arena, "%s_size", tensor->name);
+    *extent = lower_let(w, name, n, w->setup);
+    return ctune_loops_status(w->loops);
+}
+
+const ctune_aff *lower_temp_base(lowerer *w, int tensor, int k) {
+    int tile = w->temp_tile[tensor][k];
+    if (tile < 0) {
+        return w->temp_base[tensor][k];
+    }
+    if (w->node_var[tile] < 0) {
+        ctune_loops_fail(w->loops, CTUNE_EBUG, "lower: a temporary outside its tile");
+        return NULL;
+    }
+    return ctune_loops_var_aff(w->loops, w->node_var[tile], 1, 0);
 }
 
 ctune_status lower_temps(lowerer *w) {
     for (int t = 0; t < w->region->n_tensors; t++) {
         const ctune_tensor *tensor = &w->region->tensors[t];
-        temp_use use;
+        lower_uses use;
         if (!tensor->is_temp) {
             continue;
         }
@@ -309,14 +330,14 @@ ctune_status lower_temps(lowerer *w) {
             return ctune_loops_fail(w->loops, CTUNE_EREFUSED, "'%s' is read after the loops",
                                     tensor->name);
         }
-        find_uses(w, t, &use);
+        lower_temp_uses(w, t, &use);
         if (use.n == 0) {
             continue;
         }
         w->temp_scope[t] = find_scope(w, &use);
         bool is_scalar = true;
         for (int i = 0; i < tensor->rank; i++) {
-            is_scalar &= is_contracted(w, &use, i, w->temp_scope[t], false);
+            is_scalar &= lower_temp_is_contracted(w, &use, i, w->temp_scope[t], false);
         }
         if (is_scalar && w->is_gpu && ctune_nest_launch(w->nest, w->temp_scope[t]) < 0) {
             is_scalar = false; /* launches hand it on in memory */
@@ -327,10 +348,9 @@ ctune_status lower_temps(lowerer *w) {
     }
     /* what threads run is known only when all variables are */
     for (int t = 0; t < w->region->n_tensors; t++) {
-        temp_use use;
-        if (w->temp_scope[t] >= 0 && w->scalar_var[t] < 0 && !is_in_parallel(w, w->temp_scope[t])) {
-            find_uses(w, t, &use);
-            ctune_status status = make_buffer(w, t, &use);
+        if (w->temp_scope[t] >= 0 && w->scalar_var[t] < 0 &&
+            !lower_is_in_parallel(w, w->temp_scope[t])) {
+            ctune_status status = make_buffer(w, t);
             if (status != CTUNE_OK) {
                 return status;
             }
@@ -341,13 +361,11 @@ ctune_status lower_temps(lowerer *w) {
 
 ctune_status lower_thread_temps(lowerer *w, int node) {
     for (int t = 0; t < w->region->n_tensors; t++) {
-        temp_use use;
         if (w->temp_scope[t] < 0 || w->scalar_var[t] >= 0 || w->temp_buffer[t] >= 0 ||
             !lower_is_ancestor(w, node, w->temp_scope[t])) {
             continue;
         }
-        find_uses(w, t, &use);
-        ctune_status status = make_buffer(w, t, &use);
+        ctune_status status = make_buffer(w, t);
         if (status != CTUNE_OK) {
             return status;
         }
@@ -355,14 +373,24 @@ ctune_status lower_thread_temps(lowerer *w, int node) {
     return CTUNE_OK;
 }
 
-void lower_decls_at(lowerer *w, int node, ctune_lnode *into) {
+ctune_status lower_decls_at(lowerer *w, int node, ctune_lnode *into) {
     for (int t = 0; t < w->region->n_tensors; t++) {
         const ctune_tensor *tensor = &w->region->tensors[t];
-        if (tensor->is_temp && w->scalar_var[t] >= 0 && w->temp_scope[t] == node) {
+        if (!tensor->is_temp || w->temp_scope[t] != node) {
+            continue;
+        }
+        if (w->scalar_var[t] >= 0) {
             ctune_lnode_append(into, ctune_lnode_def(w->loops, w->scalar_var[t],
                                                      ctune_value_zero(w->loops, tensor->type)));
+        } else if (w->temp_buffer[t] < 0 ||
+                   w->loops->buffer[w->temp_buffer[t]].scope == CTUNE_SCOPE_BLOCK) {
+            ctune_status status = lower_window(w, t, into);
+            if (status != CTUNE_OK) {
+                return status;
+            }
         }
     }
+    return CTUNE_OK;
 }
 
 static bool is_read(const ctune_region *region, int tensor) {

@@ -2,8 +2,9 @@
  * Register tiles: `cache_write S at L register`.
  *
  * Below loop L stand the reduction loops of S and, innermost, its tile: loops with a constant
- * extent that are unrolled or run in vector lanes. A full tile has accumulators, the reduction
- * loops inside, no bound or guard:
+ * extent that are unrolled or run in vector lanes. The innermost reduction loop may be split, its
+ * inner part unrolled: that is one loop whose body the compiler repeats. A full tile has
+ * accumulators, the reduction loops inside, no bound or guard:
  *
  *     if (the whole tile lies in the domain) {
  *         reduction values that only some points of the tile have (triangular domains): plain loops
@@ -18,13 +19,41 @@
 
 /* ---- which loops are the tile ---------------------------------------------------------------- */
 
+/* A loop of the reduction whose only child, its inner level, is unrolled: the node of that, -1. */
+static int unrolled_reduction(const lowerer *w, int stmt, int node) {
+    const ctune_nnode *nn = &w->nest->node[node];
+    const ctune_stmt *s = &w->tree->stmts[stmt];
+    if (nn->kind != CTUNE_NN_LOOP || nn->step == 1 || nn->sum >= 0 || nn->ann != CTUNE_ANN_SERIAL ||
+        nn->first < 0) {
+        return -1;
+    }
+    const ctune_nnode *kid = &w->nest->node[nn->first];
+    bool is_pair = kid->kind == CTUNE_NN_LOOP && kid->outer == node && kid->step == 1 &&
+                   kid->next < 0 && kid->ann == CTUNE_ANN_UNROLL;
+    return is_pair && !lower_reads_dim(w, s, &w->region->stages[s->stage].target, nn->dim)
+               ? nn->first
+               : -1;
+}
+
 bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out) {
-    *out = (lower_tile){.at = at};
-    int node = w->nest->node[at].first;
+    int node = ctune_nest_find_stmt(w->nest, stmt);
+    while (node > 0 && w->nest->node[node].parent != at) {
+        node = w->nest->node[node].parent;
+    }
+    *out = (lower_tile){.at = at, .branch = node, .unroll = 1};
     bool in_tile = false;
     while (node >= 0 && w->nest->node[node].kind != CTUNE_NN_STMT) {
         const ctune_nnode *nn = &w->nest->node[node];
-        if (nn->kind != CTUNE_NN_LOOP || nn->next >= 0 || nn->step != 1) {
+        bool has_others = nn->next >= 0 && node != out->branch;
+        int inner = in_tile || has_others ? -1 : unrolled_reduction(w, stmt, node);
+        if (inner >= 0) {
+            out->unroll = nn->step;
+            out->inner_node[out->n_inner++] = inner;
+            in_tile = true;
+            node = w->nest->node[inner].first;
+            continue;
+        }
+        if (nn->kind != CTUNE_NN_LOOP || has_others || nn->step != 1) {
             return false; /* not one perfect nest of point loops */
         }
         if (nn->ann == CTUNE_ANN_UNROLL || nn->ann == CTUNE_ANN_VECTOR) {
@@ -40,7 +69,8 @@ bool lower_tile_find(const lowerer *w, int stmt, int at, lower_tile *out) {
         }
         node = nn->first;
     }
-    if (node < 0 || w->nest->node[node].stmt != stmt || w->nest->node[node].next >= 0) {
+    if (node < 0 || w->nest->node[node].stmt != stmt ||
+        (w->nest->node[node].next >= 0 && node != out->branch)) {
         return false; /* more than one statement inside */
     }
     for (int i = 0; i + 1 < out->n_tile; i++) { /* the vector loop last */
@@ -114,8 +144,8 @@ static ctune_status plain_part(lowerer *w, const lower_block *b, const lower_til
     w->extra[w->n_extra++] =
         (lower_extra){.dim = b->inner_dim[0], .var = var, .c = c, .is_lower = is_lower};
     lower_push(w, var, -1, 0, -1);
-    ctune_status status = tile != NULL ? lower_node(w, w->nest->node[tile->at].first, into)
-                                       : plain_points(w, b, into);
+    ctune_status status =
+        tile != NULL ? lower_node(w, tile->branch, into) : plain_points(w, b, into);
     lower_pop(w);
     w->n_extra--;
     w->no_register = saved;
@@ -196,7 +226,7 @@ ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile 
 static ctune_status plain_tile(lowerer *w, const lower_tile *tile, ctune_lnode *into) {
     bool saved = w->no_register;
     w->no_register = true;
-    ctune_status status = lower_node(w, w->nest->node[tile->at].first, into);
+    ctune_status status = lower_node(w, tile->branch, into);
     w->no_register = saved;
     return status;
 }
@@ -245,7 +275,8 @@ bool lower_has_own_elements(const lowerer *w, int stmt, const lower_tile *tile) 
 static bool block_of(lowerer *w, int stmt, const lower_tile *tile, lower_block *b) {
     const ctune_stmt *s = &w->tree->stmts[stmt];
     const ctune_stage *stage = &w->region->stages[s->stage];
-    *b = (lower_block){.stmt = stmt, .n_tile = tile->n_tile, .n_inner = tile->n_inner};
+    *b = (lower_block){
+        .stmt = stmt, .n_tile = tile->n_tile, .n_inner = tile->n_inner, .unroll = tile->unroll};
     if (!lower_has_own_elements(w, stmt, tile)) {
         return false;
     }
@@ -315,7 +346,7 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
     if (!lower_tile_find(w, stmt, node, &tile)) {
         bool saved = w->no_register;
         w->no_register = true;
-        ctune_status status = lower_kids(w, node, into);
+        ctune_status status = lower_kid(w, node, tile.branch, into);
         w->no_register = saved;
         return status;
     }

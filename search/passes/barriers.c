@@ -27,11 +27,17 @@ typedef struct barrier_ctx {
 static bool aff_varies(const barrier_ctx *b, const ctune_aff *aff) {
     for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
         const ctune_term *x = &aff->terms[t];
-        const ctune_atom *a = x->kind == CTUNE_TERM_DIV ? &b->l->atom[x->id] : NULL;
-        if ((x->kind == CTUNE_TERM_AXIS && b->varies[x->id]) ||
-            (a != NULL &&
-             (a->place != NULL || aff_varies(b, a->a) || (a->b != NULL && aff_varies(b, a->b))))) {
+        if (x->kind == CTUNE_TERM_AXIS && b->varies[x->id]) {
             return true;
+        }
+        const ctune_atom *a = x->kind == CTUNE_TERM_DIV ? &b->l->atom[x->id] : NULL;
+        if (a != NULL && (aff_varies(b, a->a) || aff_varies(b, a->b))) {
+            return true;
+        }
+        for (int d = 0; a != NULL && a->place != NULL && d < a->place->n_idx; d++) {
+            if (aff_varies(b, a->place->idx[d])) {
+                return true;
+            }
         }
     }
     return false;

@@ -31,7 +31,15 @@ bool ctune_lane_check(ctune_lane_ctx *c, const ctune_lnode *node);
 bool ctune_lane_check_value(ctune_lane_ctx *c, const ctune_value *v, const ctune_place *target);
 /* The statement for c->lanes iterations; it was checked. */
 void ctune_lane_apply(ctune_lane_ctx *c, ctune_lnode *node);
+/* Lanes of a loop of so many iterations that could be a VECTOR loop, 1 = none. */
+int ctune_lane_count(ctune_loops *l, int vector_bytes, bool is_approx, ctune_lnode *node,
+                     int64_t trips);
 bool ctune_lane_is_approx(const ctune_loops *l, const ctune_pass_options *options);
+
+/* ---- jam.c */
+/* A FULL loop over chunks of a vector loop, around other loops: becomes its first chunk with the
+ * others beside it, innermost. */
+void ctune_lane_jam(ctune_loops *l, ctune_lnode *node);
 
 /* ---- lanes.c: values */
 /* Is v the same in all iterations? */

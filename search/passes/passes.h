@@ -6,10 +6,15 @@
  *
  *   - sums: FOR sum becomes vectors of partial sums, joined behind the loop.
  *   - stream: FOR simd with streamed stores becomes chunks of one FOR vector each, and the rest.
+ *   - slide: FOR slide becomes chunks of one FOR vector each from a multiple of the lanes on, and
+ *     shorter vectors in front and behind.
  *   - vectorise: FOR vector becomes FOR full over `lanes`-wide chunks with vector values. What has
  * no vector form is gathered from scalar lanes; a body that cannot run in lanes becomes FOR full.
  *   - unroll: FOR full becomes its body, repeated with constants.
+ *   - transpose: a loop in lanes along rows, which it gathers and scatters, reads and writes whole
+ *     vectors of them and transposes these.
  *   - scalars: REGISTER buffers whose every index is constant become value variables; else BLOCK.
+ *   - carry: what such chunks read beside each other stays in variables from chunk to chunk.
  *   - share: common operands of straight-line code get a DEF, placed right before their first use;
  *     what does not change in an innermost loop moves in front of it.
  *   - name: identifiers for variables and buffers.
@@ -36,9 +41,12 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
     X(settle)                                                                                      \
     X(sums)                                                                                        \
     X(stream)                                                                                      \
+    X(slide)                                                                                       \
     X(vectorise)                                                                                   \
     X(unroll)                                                                                      \
+    X(transpose)                                                                                   \
     X(scalars)                                                                                     \
+    X(carry)                                                                                       \
     X(share)                                                                                       \
     X(name)
 

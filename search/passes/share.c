@@ -259,15 +259,6 @@ static void share_run(sharer *s, ctune_lnode *parent, ctune_lnode *first, ctune_
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static bool has_loop(const ctune_lnode *node) {
-    for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
-        if (kid->kind == CTUNE_L_FOR || has_loop(kid)) {
-            return true;
-        }
-    }
-    return node->other != NULL && has_loop(node->other);
-}
-
 /* n_collapsed: loops directly inside parent that must stay its only kid. */
 static void share_block(sharer *s, ctune_lnode *parent, int n_collapsed) {
     ctune_lnode *old = ctune_lnode_take_kids(parent);
@@ -277,7 +268,7 @@ static void share_block(sharer *s, ctune_lnode *parent, int n_collapsed) {
             int rest = n_collapsed > 0                   ? n_collapsed - 1
                        : kid->ann == CTUNE_LANN_PARALLEL ? kid->collapse - 1
                                                          : 0;
-            if (!has_loop(kid) && n_collapsed == 0) {
+            if (!ctune_lnode_has_loop(kid) && n_collapsed == 0) {
                 ctune_lnode_hoist(s->l, parent, kid);
             }
             share_block(s, kid, rest);

@@ -102,10 +102,9 @@ static void note_stored_types(ctune_lnode *node, void *data) {
     }
 }
 
-/* Lanes of a VECTOR loop, 1 = none. */
-static int plan(ctune_loops *l, int vector_bytes, bool is_approx, ctune_lnode *node) {
+int ctune_lane_count(ctune_loops *l, int vector_bytes, bool is_approx, ctune_lnode *node,
+                     int64_t trips) {
     ctune_lane_ctx c = {.l = l, .var = node->var, .is_approx = is_approx};
-    int64_t trips = ctune_for_trips(l, node);
     if (node->step != 1 || trips < 2) {
         return 1;
     }
@@ -217,6 +216,7 @@ static void apply(ctune_loops *l, ctune_lnode *node, bool is_approx, int lanes) 
     node->ann = CTUNE_LANN_FULL;
     node->step = lanes;
     sink(l, node);
+    ctune_lane_jam(l, node);
 }
 
 /* ---- all loops ------------------------------------------------------------------------------- */
@@ -283,12 +283,15 @@ static void collect(vec_pass *p, ctune_lnode *node) {
         if (ctune_for_trips(p->l, node) < 0) {
             node->ann = CTUNE_LANN_SIMD;
         } else {
-            int lanes = plan(p->l, p->vector_bytes, p->is_approx, node);
+            int lanes = ctune_lane_count(p->l, p->vector_bytes, p->is_approx, node,
+                                         ctune_for_trips(p->l, node));
             p->loops[p->n_loops++] = (vec_loop){node, lanes};
             if (lanes > 1) {
                 return;
             }
-            node->ann = uses_registers(p->l, node) ? CTUNE_LANN_FULL : CTUNE_LANN_SIMD;
+            node->ann = uses_registers(p->l, node)   ? CTUNE_LANN_FULL
+                        : ctune_lnode_has_loop(node) ? CTUNE_LANN_SERIAL
+                                                     : CTUNE_LANN_SIMD;
         }
     }
     for (ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {

@@ -66,6 +66,7 @@ static ctune_status apply_annotation(ctune_ctx *ctx, ctune_nest *nest, const ctu
     ctune_ann ann = prim->kind == CTUNE_PRIM_BIND        ? (ctune_ann)prim->number
                     : prim->kind == CTUNE_PRIM_UNROLL    ? CTUNE_ANN_UNROLL
                     : prim->kind == CTUNE_PRIM_VECTORIZE ? CTUNE_ANN_VECTOR
+                    : prim->kind == CTUNE_PRIM_SLIDE     ? CTUNE_ANN_SLIDE
                                                          : CTUNE_ANN_PARALLEL;
     ctune_status status = find_loop(ctx, nest, prim, 0, &node);
     return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_annotate(nest, node, ann));
@@ -197,10 +198,25 @@ static ctune_status apply_compute(ctune_ctx *ctx, ctune_nest *nest, const ctune_
     return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_compute(nest, stmt, at));
 }
 
+static ctune_status apply_fission(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
+    int node;
+    ctune_status status = find_loop(ctx, nest, prim, 0, &node);
+    return status != CTUNE_OK ? status : refuse(ctx, prim, ctune_nest_fission(nest, node));
+}
+
 static ctune_status apply_stream(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
     int stmt = find_stmt(nest, prim->name[0]);
     return stmt < 0 ? ctune_fail(ctx, CTUNE_EUSAGE, "stream: no stage named '%s'", prim->name[0])
                     : refuse(ctx, prim, ctune_nest_stream(nest, stmt));
+}
+
+static ctune_status apply_skew(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
+    for (int t = 0; t < nest->region->n_tensors; t++) {
+        if (strcmp(nest->region->tensors[t].name, prim->name[0]) == 0) {
+            return refuse(ctx, prim, ctune_nest_skew(nest, t, prim->number));
+        }
+    }
+    return ctune_fail(ctx, CTUNE_EUSAGE, "skew: no array named '%s'", prim->name[0]);
 }
 
 ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
@@ -215,16 +231,21 @@ ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim
         return apply_wave(ctx, nest, prim);
     case CTUNE_PRIM_COMPUTE:
         return apply_compute(ctx, nest, prim);
+    case CTUNE_PRIM_FISSION:
+        return apply_fission(ctx, nest, prim);
     case CTUNE_PRIM_COLLAPSE:
         return apply_collapse(ctx, nest, prim);
     case CTUNE_PRIM_UNROLL:
     case CTUNE_PRIM_VECTORIZE:
+    case CTUNE_PRIM_SLIDE:
     case CTUNE_PRIM_PARALLEL:
     case CTUNE_PRIM_BIND:
         return apply_annotation(ctx, nest, prim);
     case CTUNE_PRIM_CACHE_READ:
     case CTUNE_PRIM_CACHE_WRITE:
         return apply_cache(ctx, nest, prim);
+    case CTUNE_PRIM_SKEW:
+        return apply_skew(ctx, nest, prim);
     case CTUNE_PRIM_STREAM:
         return apply_stream(ctx, nest, prim);
     default:

@@ -36,6 +36,13 @@ static bool say(char *why, size_t why_size, const char *format, ...) {
     return false;
 }
 
+/* What a loop whose iterations run at the same time is called: in lanes, by threads, on a GPU. */
+static const char *spread_name(ctune_ann ann) {
+    return ctune_ann_is_bound(ann)     ? ctune_ann_name(ann)
+           : ann == CTUNE_ANN_PARALLEL ? "parallel"
+                                       : "vector";
+}
+
 static int path_of(const ctune_nest *nest, int node, int *path) {
     int n = 0;
     for (int up = node; up > 0; up = nest->node[up].parent) {
@@ -211,9 +218,11 @@ static void note_wave(const ctune_nest *nest, const ctune_depvec *vec, int node,
     }
 }
 
+/* *is_open: the loops may all stand still, the order of what is inside them decides. */
 static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int *path, int n,
-                      char *why, size_t why_size) {
+                      bool *is_open, char *why, size_t why_size) {
     bool is_still[CTUNE_NEST_NODES] = {false};
+    *is_open = false;
     for (int k = 0; k < n; k++) {
         const ctune_nnode *loop = &nest->node[path[k]];
         change c = is_still[path[k]] ? (change){0, 0} : change_of(nest, vec, path[k]);
@@ -223,9 +232,9 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int
         if (c.min < 0) {
             return say(why, why_size, "a dependence runs backwards at loop %s", loop->name);
         }
-        if (loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR) {
+        if (ctune_ann_is_spread(loop->ann)) {
             return say(why, why_size, "a dependence is carried by the %s loop %s",
-                       loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
+                       spread_name(loop->ann), loop->name);
         }
         if (c.min >= loop->step) {
             return true;
@@ -234,6 +243,7 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int
             note_wave(nest, vec, path[k], is_still);
         }
     }
+    *is_open = vec->src != vec->dst;
     return true;
 }
 
@@ -249,27 +259,56 @@ bool ctune_nest_is_carried(const ctune_nest *nest, const ctune_depvec *vec, int 
     return false;
 }
 
+/* The value of the only axis in index i of the target, when it moves with dim alone; else NULL. */
+static const ctune_aff *pinned_axis(const ctune_region *region, const ctune_stmt *stmt, int i,
+                                    int dim) {
+    const ctune_aff *idx = region->stages[stmt->stage].target.idx[i];
+    const ctune_aff *iter = NULL;
+    int n_axis_terms = 0, n_dim_terms = 0;
+    for (int t = 0; t < idx->n_terms; t++) {
+        n_axis_terms += idx->terms[t].kind != CTUNE_TERM_PARAM;
+        if (idx->terms[t].kind == CTUNE_TERM_AXIS) {
+            iter = ctune_stmt_axis(region, stmt, idx->terms[t].id);
+        }
+    }
+    if (n_axis_terms != 1 || iter == NULL) {
+        return NULL;
+    }
+    for (int t = 0; t < iter->n_terms; t++) {
+        n_dim_terms += iter->terms[t].kind != CTUNE_TERM_PARAM;
+    }
+    return n_dim_terms == 1 && ctune_aff_coef(iter, CTUNE_TERM_AXIS, dim) != 0 ? iter : NULL;
+}
+
 /* Does the target's element differ whenever dim differs, whatever the other loops do? */
 static bool is_pinned(const ctune_region *region, const ctune_stmt *stmt, int dim) {
-    const ctune_stage *stage = &region->stages[stmt->stage];
-    for (int i = 0; i < stage->target.n_idx; i++) {
-        const ctune_aff *idx = stage->target.idx[i];
-        const ctune_aff *iter = NULL;
-        int n_axis_terms = 0;
-        for (int t = 0; t < idx->n_terms; t++) {
-            n_axis_terms += idx->terms[t].kind != CTUNE_TERM_PARAM;
-            if (idx->terms[t].kind == CTUNE_TERM_AXIS) {
-                iter = ctune_stmt_axis(region, stmt, idx->terms[t].id);
-            }
+    for (int i = 0; i < region->stages[stmt->stage].target.n_idx; i++) {
+        if (pinned_axis(region, stmt, i, dim) != NULL) {
+            return true;
         }
-        if (n_axis_terms != 1 || iter == NULL) {
-            continue;
-        }
-        int n_dim_terms = 0;
-        for (int t = 0; t < iter->n_terms; t++) {
-            n_dim_terms += iter->terms[t].kind != CTUNE_TERM_PARAM;
-        }
-        if (n_dim_terms == 1 && ctune_aff_coef(iter, CTUNE_TERM_AXIS, dim) != 0) {
+    }
+    return false;
+}
+
+/* Are the two forms the same but for the name of the axis in them? */
+static bool is_alike(const ctune_aff *a, const ctune_aff *b) {
+    bool same = a->c0 == b->c0 && a->n_terms == b->n_terms;
+    for (int t = 0; same && t < a->n_terms; t++) {
+        const ctune_term *x = &a->terms[t], *y = &b->terms[t];
+        same = x->kind == y->kind && x->coef == y->coef &&
+               (x->kind == CTUNE_TERM_AXIS || x->id == y->id);
+    }
+    return same;
+}
+
+/* Do the targets of two statements, of one tensor, differ whenever dim differs? */
+static bool is_pinned_alike(const ctune_region *region, const ctune_stmt *a, const ctune_stmt *b,
+                            int dim) {
+    const ctune_access *x = &region->stages[a->stage].target;
+    const ctune_access *y = &region->stages[b->stage].target;
+    for (int i = 0; i < x->n_idx; i++) {
+        const ctune_aff *v = pinned_axis(region, a, i, dim), *w = pinned_axis(region, b, i, dim);
+        if (v != NULL && w != NULL && ctune_aff_is_equal(v, w) && is_alike(x->idx[i], y->idx[i])) {
             return true;
         }
     }
@@ -315,11 +354,37 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
     }
     for (int up = nest->node[stmt_node].parent; up > 0; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
-        bool is_spread = loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR ||
-                         ctune_ann_is_bound(loop->ann);
+        bool is_spread = ctune_ann_is_spread(loop->ann);
         if (is_spread && !is_pinned_loop(nest, stmt, up) && !may_add_up(nest, stmt, up)) {
             return say(why, why_size, "iterations of the %s loop %s update the same element",
-                       ctune_ann_name(loop->ann), loop->name);
+                       spread_name(loop->ann), loop->name);
+        }
+    }
+    return true;
+}
+
+/* Updates of one element by two statements in any order: there is no dependence, but iterations
+ * that run at the same time must keep apart. */
+static bool check_pair(const ctune_nest *nest, int a, int b, char *why, size_t why_size) {
+    const ctune_region *region = nest->region;
+    const ctune_stmt *x = &nest->form->tree->stmts[nest->node[a].stmt];
+    const ctune_stmt *y = &nest->form->tree->stmts[nest->node[b].stmt];
+    const ctune_stage *s = &region->stages[x->stage], *t = &region->stages[y->stage];
+    if (s->target.tensor != t->target.tensor || !is_free_reduction(region, s) ||
+        !is_free_reduction(region, t)) {
+        return true;
+    }
+    for (int up = nest->node[a].parent; up > 0; up = nest->node[up].parent) {
+        const ctune_nnode *loop = &nest->node[up];
+        bool is_spread = ctune_ann_is_spread(loop->ann);
+        bool is_shared = false;
+        for (int other = nest->node[b].parent; other > 0; other = nest->node[other].parent) {
+            is_shared = is_shared || other == up;
+        }
+        if (is_spread && is_shared &&
+            (loop->sum >= 0 || !is_pinned_alike(region, x, y, loop->dim))) {
+            return say(why, why_size, "statements in the %s loop %s update the same element",
+                       spread_name(loop->ann), loop->name);
         }
     }
     return true;
@@ -327,8 +392,16 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
 
 static bool check_reductions(const ctune_nest *nest, char *why, size_t why_size) {
     for (int i = 1; i < nest->n_nodes; i++) {
-        if (nest->node[i].kind == CTUNE_NN_STMT && !check_shared_elements(nest, i, why, why_size)) {
+        if (nest->node[i].kind != CTUNE_NN_STMT) {
+            continue;
+        }
+        if (!check_shared_elements(nest, i, why, why_size)) {
             return false;
+        }
+        for (int k = 1; k < i; k++) {
+            if (nest->node[k].kind == CTUNE_NN_STMT && !check_pair(nest, k, i, why, why_size)) {
+                return false;
+            }
         }
     }
     return true;
@@ -345,6 +418,7 @@ static void find_stmts(const ctune_nest *nest, int16_t *node_of_stmt) {
 static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
     int16_t node_of_stmt[CTUNE_MAX_STMTS];
     int path[CTUNE_NEST_NODES];
+    bool is_fissioned = ctune_nest_is_fissioned(nest);
     find_stmts(nest, node_of_stmt);
     for (int v = 0; v < nest->form->vecs.n; v++) {
         const ctune_depvec *vec = &nest->form->vecs.vec[v];
@@ -353,8 +427,13 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
             continue;
         }
         int n = shared_loops(nest, vec, node_of_stmt, path);
-        if (!check_vec(nest, vec, path, n, why, why_size)) {
+        bool is_open;
+        if (!check_vec(nest, vec, path, n, &is_open, why, why_size)) {
             return false;
+        }
+        if (is_open && is_fissioned &&
+            !ctune_nest_is_before(nest, node_of_stmt[vec->src], node_of_stmt[vec->dst])) {
+            return say(why, why_size, "a dependence runs backwards between parts of a loop's body");
         }
     }
     return true;
@@ -398,8 +477,7 @@ static void fill_level(const ctune_nest *nest, int node, const int *stmts, ctune
     const ctune_sum *sum = ctune_nest_sum(nest, node);
     memset(out, 0, sizeof *out);
     out->name = nest->node[node].name;
-    out->is_spread =
-        nest->node[node].ann == CTUNE_ANN_PARALLEL || nest->node[node].ann == CTUNE_ANN_VECTOR;
+    out->is_spread = ctune_ann_is_spread(nest->node[node].ann);
     out->n_terms = ctune_sum_is_wave(sum) ? sum->n : 1;
     for (int t = 0; t < out->n_terms; t++) {
         bool is_wave = ctune_sum_is_wave(sum);
@@ -433,6 +511,10 @@ ctune_status ctune_nest_check_exact(ctune_ctx *ctx, ctune_deps *deps, const ctun
              ctune_nest_check_placed(nest, why, sizeof why) &&
              ctune_nest_check_caches(nest, why, sizeof why) &&
              ctune_nest_check_gpu(nest, why, sizeof why);
+    if (*legal && ctune_nest_is_fissioned(nest)) { /* the trees of isl have each loop once */
+        *legal = false;
+        snprintf(why, sizeof why, "the distances do not tell whether the parts may be apart");
+    }
     if (!*legal) {
         ctune_fail(ctx, CTUNE_EREFUSED, "%s", why);
         return CTUNE_OK;

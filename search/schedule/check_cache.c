@@ -16,27 +16,6 @@ static const ctune_stage *stage_of(const ctune_nest *nest, int stmt) {
     return &nest->region->stages[nest->form->tree->stmts[stmt].stage];
 }
 
-/* Do statements inside the branch of the loop's body that holds `stmt` write the tensor?
- * *by_placed: one of them in a place that the form does not know. */
-static bool is_written_under(const ctune_nest *nest, int tensor, int at, int stmt,
-                             bool *by_placed) {
-    int branch = ctune_nest_find_stmt(nest, stmt);
-    while (branch > 0 && nest->node[branch].parent != at) {
-        branch = nest->node[branch].parent;
-    }
-    bool is_written = false;
-    *by_placed = false;
-    for (int i = 1; i < nest->n_nodes; i++) {
-        if (nest->node[i].kind == CTUNE_NN_STMT &&
-            stage_of(nest, nest->node[i].stmt)->target.tensor == tensor &&
-            ctune_nest_is_ancestor(nest, branch, i)) {
-            is_written = true;
-            *by_placed = *by_placed || nest->node[i].placed >= 0;
-        }
-    }
-    return is_written;
-}
-
 /* Leading dims of the statement that stand still during one iteration of loop `at`. */
 static int n_fixed_dims(const ctune_nest *nest, int stmt, int at) {
     const ctune_stmt *s = &nest->form->tree->stmts[stmt];
@@ -52,15 +31,42 @@ static int n_fixed_dims(const ctune_nest *nest, int stmt, int at) {
     return n;
 }
 
+/* Do statements inside the branch of the loop's body that holds `stmt` write the tensor?
+ * *by_others: one of them in a place that the form does not know, or from a part of the body of the
+ * tree's first n_fixed loops that does not hold stmt: a tile of a sum runs several parts. */
+static bool is_written_under(const ctune_nest *nest, int tensor, int at, int stmt, int n_fixed,
+                             bool *by_others) {
+    int branch = ctune_nest_find_stmt(nest, stmt);
+    while (branch > 0 && nest->node[branch].parent != at) {
+        branch = nest->node[branch].parent;
+    }
+    bool is_written = false;
+    *by_others = false;
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].kind == CTUNE_NN_STMT &&
+            stage_of(nest, nest->node[i].stmt)->target.tensor == tensor &&
+            ctune_nest_is_ancestor(nest, branch, i)) {
+            is_written = true;
+            const ctune_stmt *stmts = nest->form->tree->stmts;
+            bool is_elsewhere =
+                nest->node[i].stmt != stmt &&
+                ctune_stmt_common(&stmts[stmt], &stmts[nest->node[i].stmt]) <= n_fixed;
+            *by_others = *by_others || nest->node[i].placed >= 0 || is_elsewhere;
+        }
+    }
+    return is_written;
+}
+
 bool ctune_nest_is_stable(const ctune_nest *nest, int stmt, int read, int at) {
-    bool by_placed;
+    bool by_others;
     int tensor = stage_of(nest, stmt)->reads[read]->access.tensor;
-    if (!is_written_under(nest, tensor, at, stmt, &by_placed)) {
+    int n_fixed = n_fixed_dims(nest, stmt, at);
+    if (!is_written_under(nest, tensor, at, stmt, n_fixed, &by_others)) {
         return true;
     }
-    return !by_placed && nest->form->stable != NULL &&
+    return !by_others && nest->form->stable != NULL &&
            nest->node[ctune_nest_find_stmt(nest, stmt)].placed < 0 &&
-           nest->form->stable[stmt][read] <= n_fixed_dims(nest, stmt, at);
+           nest->form->stable[stmt][read] <= n_fixed;
 }
 
 static const char *check_pack(const ctune_nest *nest, const ctune_cache *cache) {
@@ -240,7 +246,8 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
     int node = ctune_nest_find_stmt(nest, cache->stmt);
     for (int up = node; up > 0 && up != cache->at; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
-        if (loop->next >= 0 || nest->node[loop->parent].first != up) {
+        bool has_others = loop->next >= 0 || nest->node[loop->parent].first != up;
+        if (has_others && loop->parent != cache->at) {
             return "a register tile needs a perfect nest below its loop";
         }
         if (loop->kind == CTUNE_NN_LOOP &&

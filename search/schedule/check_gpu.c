@@ -111,6 +111,35 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, char *why
     return true;
 }
 
+/* Two statements of a launch that write one array, in any order: by one thread each element, or
+ * never. What order there is, dependences tell; free reductions have none. */
+static bool check_writers(const ctune_nest *nest, char *why, size_t why_size) {
+    const ctune_tree *tree = nest->form->tree;
+    for (int x = 0; x < tree->n_stmts; x++) {
+        for (int y = 0; y < x; y++) {
+            const ctune_stage *s = &nest->region->stages[tree->stmts[x].stage];
+            const ctune_stage *t = &nest->region->stages[tree->stmts[y].stage];
+            bool a[CTUNE_NEST_NODES], b[CTUNE_NEST_NODES];
+            int i = ctune_nest_find_stmt(nest, x), k = ctune_nest_find_stmt(nest, y);
+            if (s->target.tensor != t->target.tensor || s->update == CTUNE_UPDATE_SET ||
+                t->update == CTUNE_UPDATE_SET ||
+                ctune_nest_launch(nest, i) != ctune_nest_launch(nest, k)) {
+                continue;
+            }
+            bound_around(nest, i, a);
+            bound_around(nest, k, b);
+            for (int n = 0; n < nest->n_nodes; n++) {
+                if (a[n] != b[n]) {
+                    return say(why, why_size,
+                               "statements inside and outside of %s update one array",
+                               nest->node[n].name);
+                }
+            }
+        }
+    }
+    return true;
+}
+
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 static int64_t threads_of(const ctune_nest *nest, int launch) {
@@ -255,6 +284,9 @@ static bool check_caches(const ctune_nest *nest, int launch, char *why, size_t w
 
 /* What a GPU does not have. */
 static bool check_words(const ctune_nest *nest, char *why, size_t why_size) {
+    if (nest->n_skews > 0) {
+        return say(why, why_size, "no skewed array is on a GPU");
+    }
     if (nest->n_sums > 0) {
         return say(why, why_size, "no loop over a sum runs on a GPU");
     }
@@ -264,7 +296,7 @@ static bool check_words(const ctune_nest *nest, char *why, size_t why_size) {
             return say(why, why_size, "no placed or streamed statement runs on a GPU");
         }
         if (is_loop(nest, i) &&
-            (node->ann == CTUNE_ANN_PARALLEL || node->ann == CTUNE_ANN_VECTOR)) {
+            (ctune_ann_is_spread(node->ann) && !ctune_ann_is_bound(node->ann))) {
             return say(why, why_size, "a nest on a GPU has no %s loop", ctune_ann_name(node->ann));
         }
     }
@@ -280,7 +312,7 @@ bool ctune_nest_check_gpu(const ctune_nest *nest, char *why, size_t why_size) {
         }
         return true;
     }
-    if (!check_words(nest, why, why_size)) {
+    if (!check_words(nest, why, why_size) || !check_writers(nest, why, why_size)) {
         return false;
     }
     for (int v = 0; v < nest->form->vecs.n; v++) {

@@ -66,6 +66,7 @@ void ctune_nest_init(ctune_nest *nest, const ctune_region *region, const ctune_f
     nest->n_nodes = 0;
     nest->n_caches = 0;
     nest->n_sums = 0;
+    nest->n_skews = 0;
     add_node(nest, CTUNE_NN_SEQ, -1, &root_last);
     add_kids(nest, form->tree->root, 0, &last);
 }
@@ -299,10 +300,26 @@ static void print_node(const ctune_nest *nest, int index, ctune_text *out) {
 }
 
 void ctune_nest_print(const ctune_nest *nest, ctune_text *out) {
+    for (int i = 0; i < nest->n_skews; i++) {
+        ctune_text_line(out, "skew %s %d", nest->region->tensors[nest->skew[i].tensor].name,
+                        nest->skew[i].by);
+    }
     print_node(nest, 0, out);
 }
 
 /* ---- verify ---- */
+
+/* Next inner levels of a loop stand in parts of its body (fission), not in each other. */
+static bool has_levels_inside(const ctune_nest *nest, int index) {
+    for (int i = 1; i < nest->n_nodes; i++) {
+        for (int k = 1; k < nest->n_nodes && nest->node[i].outer == index; k++) {
+            if (k != i && nest->node[k].outer == index && ctune_nest_is_ancestor(nest, i, k)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
 
 static const char *verify_loop(const ctune_nest *nest, int index) {
     const ctune_nnode *node = &nest->node[index];
@@ -329,8 +346,11 @@ static const char *verify_loop(const ctune_nest *nest, int index) {
     if (node->sum >= 0) {
         return ctune_nest_verify_sum(nest, index);
     }
-    return n_inner > 1 || (n_inner == 0) != (node->step == 1) ? "innermost level must have step 1"
-                                                              : NULL;
+    if ((n_inner == 0) != (node->step == 1)) {
+        return "innermost level must have step 1";
+    }
+    return n_inner > 1 && has_levels_inside(nest, index) ? "two inner levels, one in the other"
+                                                         : NULL;
 }
 
 static const char *verify_stmt(const ctune_nest *nest, int index, bool *seen) {

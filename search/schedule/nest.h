@@ -22,6 +22,7 @@ enum {
     CTUNE_NEST_NODES = 160,
     CTUNE_NEST_CACHES = 24,
     CTUNE_NEST_SUMS = 8,
+    CTUNE_NEST_SKEWS = 4,
     CTUNE_SUM_TERMS = 8,
     CTUNE_NAME_BYTES = 24
 };
@@ -33,6 +34,7 @@ enum {
     X(UNROLL, "unroll")                                                                            \
     X(VECTOR, "vector")                                                                            \
     X(PARALLEL, "parallel")                                                                        \
+    X(SLIDE, "slide") /* all of a loop's iterations in vectors, neighbours kept between them */    \
     X(BLOCK_X, "block.x")                                                                          \
     X(BLOCK_Y, "block.y")                                                                          \
     X(BLOCK_Z, "block.z")                                                                          \
@@ -55,6 +57,12 @@ static inline bool ctune_ann_is_thread(ctune_ann ann) {
 }
 static inline bool ctune_ann_is_bound(ctune_ann ann) {
     return ann >= CTUNE_ANN_BLOCK_X;
+}
+
+/* Do iterations run at the same time, in lanes, threads or blocks? */
+static inline bool ctune_ann_is_spread(ctune_ann ann) {
+    return ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_PARALLEL || ann == CTUNE_ANN_SLIDE ||
+           ctune_ann_is_bound(ann);
 }
 
 typedef enum ctune_nnode_kind { CTUNE_NN_SEQ, CTUNE_NN_LOOP, CTUNE_NN_STMT } ctune_nnode_kind;
@@ -111,6 +119,11 @@ typedef struct ctune_cache {
     int16_t at;   /* loop node, or 0 */
 } ctune_cache;
 
+/* For the time of the region element [i][j] of the array lies at [by * i + j][i] of a copy. */
+typedef struct ctune_skew {
+    int16_t tensor, by;
+} ctune_skew;
+
 typedef struct ctune_nest {
     const ctune_region *region; /* borrowed */
     const struct ctune_form
@@ -118,21 +131,25 @@ typedef struct ctune_nest {
     int n_nodes;
     int n_caches;
     int n_sums;
+    int n_skews;
     ctune_nnode node[CTUNE_NEST_NODES];
     ctune_cache cache[CTUNE_NEST_CACHES];
     ctune_sum sum[CTUNE_NEST_SUMS];
+    ctune_skew skew[CTUNE_NEST_SKEWS];
 } ctune_nest;
 
 /* Nest of a form without any loop primitive: one loop per dim, all serial. */
 void ctune_nest_init(ctune_nest *nest, const ctune_region *region, const struct ctune_form *form);
 int ctune_nest_find(const ctune_nest *nest, const char *name); /* loop node or -1 */
 int ctune_nest_find_stmt(const ctune_nest *nest, int stmt);    /* node */
+/* By how much the array is skewed, -1 = it is not. */
+int ctune_nest_skew_of(const ctune_nest *nest, int tensor);
 /* Estimated mean trip count of a loop: tile extents and dim extents, >= 1. */
 double ctune_nest_extent(const ctune_nest *nest, int node);
 /* Is the order of the loops legal under the form's direction vectors (tiling included)? Also checks
- * VECTOR (no dependence carried at that loop), UNROLL and PARALLEL annotations. why (may be NULL)
- * receives words. Loops over sums are judged by the vectors' distances, which say no where only
- * ctune_nest_check_exact knows. */
+ * VECTOR and SLIDE (no dependence carried at that loop), UNROLL and PARALLEL annotations. why (may
+ * be NULL) receives words. Loops over sums are judged by the vectors' distances, which say no where
+ * only ctune_nest_check_exact knows. */
 bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size);
 /* The same with the order of the loops decided on the dependences themselves, by isl (under its
  * operation budget; spent: not legal, with words). *legal false with words in ctx->error. */

@@ -36,8 +36,20 @@ const char *ctune_nest_wave(ctune_nest *nest, const ctune_sum *sum, const char *
 /* Move stmt with its loops to the head of the body of loop `at`. */
 const char *ctune_nest_compute(ctune_nest *nest, int stmt, int at);
 
+/* A loop of its own around each part of the loop's body (fission.c); further ones are named i_2,
+ * ... */
+const char *ctune_nest_fission(ctune_nest *nest, int node);
+/* Do the parts of the nest that hold the nodes, which are not inside each other, run in this order?
+ * (Equal nodes: no.) */
+bool ctune_nest_is_before(const ctune_nest *nest, int first, int second);
+/* Does some dim have its innermost level more than once? */
+bool ctune_nest_is_fissioned(const ctune_nest *nest);
+
 /* The stores of stmt go past the caches, where they are whole vectors. */
 const char *ctune_nest_stream(ctune_nest *nest, int stmt);
+
+/* Keep the array along its diagonals (skew.c). */
+const char *ctune_nest_skew(ctune_nest *nest, int tensor, int64_t by);
 
 /* The sum of a loop, NULL when it is a level of its dim. */
 static inline const ctune_sum *ctune_nest_sum(const ctune_nest *nest, int node) {

@@ -8,6 +8,7 @@
 #include "search/schedule/nest_ops.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "search/schedule/program.h"
@@ -210,6 +211,33 @@ static const char *check_bind(const ctune_nest *nest, int node, ctune_ann ann) {
     return NULL;
 }
 
+/* Does a wave around both loops leave the inner one a single iteration for each of the outer's? */
+static bool is_fixed_by_wave(const ctune_nest *nest, int outer, int inner) {
+    for (int up = nest->node[outer].parent; up > 0; up = nest->node[up].parent) {
+        const ctune_sum *sum = ctune_nest_sum(nest, up);
+        bool has_outer = false, has_inner = false;
+        for (int t = 0; ctune_sum_is_wave(sum) && sum->n == 2 && t < 2; t++) {
+            has_outer = has_outer || sum->term[t].of == outer;
+            has_inner = has_inner || (sum->term[t].of == inner && abs(sum->term[t].coef) == 1);
+        }
+        if (has_outer && has_inner) {
+            return nest->node[inner].step == 1;
+        }
+    }
+    return false;
+}
+
+/* Is there a loop below `node` that has several iterations for one of loop `top`'s? */
+static bool has_loop(const ctune_nest *nest, int top, int node) {
+    for (int kid = nest->node[node].first; kid >= 0; kid = nest->node[kid].next) {
+        bool is_loop = nest->node[kid].kind == CTUNE_NN_LOOP && !is_fixed_by_wave(nest, top, kid);
+        if (is_loop || has_loop(nest, top, kid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann) {
     ctune_nnode *loop = &nest->node[node];
     if (loop->ann != CTUNE_ANN_SERIAL) {
@@ -235,10 +263,19 @@ const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann) {
             return "more than 1024 lanes";
         }
     }
-    if ((ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_PARALLEL) &&
+    if (ann == CTUNE_ANN_SLIDE &&
+        (loop->sum >= 0 || loop->step != 1 || has_loop(nest, node, node))) {
+        return "only an innermost loop can slide";
+    }
+    if (ann == CTUNE_ANN_PARALLEL &&
         (has_ann_around(nest, node, ann) || has_ann_inside(nest, node, ann))) {
-        return ann == CTUNE_ANN_VECTOR ? "another loop of the nest is vectorized"
-                                       : "another loop of the nest is parallel";
+        return "another loop of the nest is parallel";
+    }
+    for (int lanes = 0; lanes < 2 && (ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_SLIDE); lanes++) {
+        ctune_ann other = lanes == 0 ? CTUNE_ANN_VECTOR : CTUNE_ANN_SLIDE;
+        if (has_ann_around(nest, node, other) || has_ann_inside(nest, node, other)) {
+            return "another loop of the nest is vectorized";
+        }
     }
     loop->ann = ann;
     return NULL;

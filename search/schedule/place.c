@@ -213,7 +213,8 @@ static const char *check_operands(const ctune_nest *nest, int node) {
 static const char *check_loops(const ctune_nest *nest, int node) {
     for (int up = nest->node[node].parent; up > 0; up = nest->node[up].parent) {
         bool is_around = ctune_nest_is_ancestor(nest, up, nest->node[node].placed);
-        if (is_around && nest->node[up].ann == CTUNE_ANN_VECTOR) {
+        if (is_around &&
+            (nest->node[up].ann == CTUNE_ANN_VECTOR || nest->node[up].ann == CTUNE_ANN_SLIDE)) {
             return "it cannot run inside a vector loop";
         }
         if (!is_around && nest->node[up].ann == CTUNE_ANN_PARALLEL) {

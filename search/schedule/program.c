@@ -251,9 +251,11 @@ static ctune_status form_build(ctune_ctx *ctx, ctune_program *program, const ctu
     bool is_source = true;
     form->round_products = program->round_products;
     ctune_status status = ctune_tree_from_source(ctx, program->region, &form->tree);
+    bool was_deferred = ctune_deps_defer(program->deps, true); /* check_legal asks, of the last */
     for (int k = 0; k < n && status == CTUNE_OK; k++) {
         status = transform(ctx, program, form, &prim[k], &is_source);
     }
+    ctune_deps_defer(program->deps, was_deferred);
     if (status == CTUNE_OK) {
         status = check_size(ctx, form->tree);
     }

@@ -19,10 +19,13 @@
  *     wave t0 + x -> w               # w: sum of the loops' numbers, outside them
  *     reorder j0 k0 i0 k1 i1 j1      # one perfect nest; loops not named keep their places
  *     compute S0 at x                # S0's loops run inside x, for what is read there
+ *     fission x1                     # a loop x1 around each part of its body: x1, x1_2, ...
  *     parallel i0
  *     collapse i j                   # run as one parallel loop
  *     unroll i1
  *     vectorize j1                   # all lanes of j1's extent, a constant tile
+ *     slide j                        # all of innermost loop j in vectors, neighbours kept
+ *     skew A 2                       # A[i][j] lies at [2*i + j][i] of a copy, for the whole region
  *     cache_read S0.0 at k0 pack     # read 0 of S0; "root" names the whole nest
  *     cache_write S0 at k0 register
  *     stream S0                      # its stores go past the caches
@@ -54,6 +57,7 @@
       "e by f -> x at i: loop over tiles of a sum of loops, outside i (skewed tiles)")             \
     X(WAVE, "wave", 0, "f>n", "e -> w: loop over a sum of loops, outside them (wavefronts)")       \
     X(COMPUTE, "compute", 0, "n@n", "S at i: run stage S inside loop i, for what is read there")   \
+    X(FISSION, "fission", 0, "n", "i: a loop of its own around each part of the loop's body")      \
     X(COLLAPSE, "collapse", 0, "nn", "i j: run two adjacent loops as one parallel loop")           \
     X(UNROLL, "unroll", 0, "n", "i: replicate the body")                                           \
     X(VECTORIZE, "vectorize", 0, "n", "i: run the loop's iterations in vector lanes")              \
@@ -65,7 +69,9 @@
       "S at loop register: keep the target tile in registers")                                     \
     X(STREAM, "stream", 0, "n", "S: store past the caches what nobody reads soon")                 \
     X(SPECIALIZE, "specialize", 1, "n=#", "n=v: fix a parameter, guarded at run time")             \
-    X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")
+    X(ROUND, "round_products", 1, "", "no fused multiply-add: for originals that do not fuse")     \
+    X(SLIDE, "slide", 0, "n", "i: run a whole loop in vectors that keep what the next one needs")  \
+    X(SKEW, "skew", 0, "n#", "A k: keep array A in rows along its diagonals k*i + j")
 
 typedef enum ctune_prim_kind {
 #define X(id, name, structural, syntax, help) CTUNE_PRIM_##id,
@@ -91,8 +97,9 @@ typedef struct ctune_prim {
     int32_t coef[CTUNE_PRIM_NAMES]; /* of the names in a sum; 0 for others */
     bool is_less;                   /* split_domain: sum < number; else sum >= number */
     bool is_shared;                 /* cache_read: shared; else pack */
-    int64_t number; /* split, tile: factor; fuse: depth; cache_read: read_id; specialize: value;
-                       polyhedral: ctune_poly_mode; split_domain: the right side; bind: ctune_ann */
+    int64_t number; /* split, tile, skew: factor; fuse: depth; cache_read: read_id; specialize:
+                       value; polyhedral: ctune_poly_mode; split_domain: the right side; bind:
+                       ctune_ann */
 } ctune_prim;
 
 /* Growable list; owner: the holder, ctune_schedule_clear. */

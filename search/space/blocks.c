@@ -6,8 +6,10 @@
  * found by trial on exact dependences, nothing else:
  *
  *   1. block loops over what the indices of the heaviest statement's target run over;
- *   2. its reductions, and those of the statements beside it, split at the start of a block, where
- *      that lets the first part (operands final) leave the rest of its tile by distribution;
+ *   2. its reductions, and those of the statements beside it, split where what they read begins to
+ *      lie in the block, so that the part whose operands are final leaves the rest of its tile by
+ *      distribution. Where two operands become final at two ends (a reduction whose order is free:
+ *      the best split of an interval), it is split at both, in blocks of a register tile's rows;
  *   3. loops split where a tile meets the diagonal, so that the rest are full tiles;
  *   4. loops of what is left that carry nothing moved inside all others: rows in lanes.
  *
@@ -32,6 +34,12 @@ typedef struct draft {
     ctune_text *text; /* its primitives, with @ for the block size */
     int n_blocks;
     loop_name block[2];
+    ctune_depvecs vecs;  /* of the tree as distributed; in its arena */
+    bool is_careful;     /* each step is checked; else only what steps make together */
+    bool is_illegal;     /* what they make together is not legal */
+    int index[2];        /* of the target: what the block is over */
+    const char *size[2]; /* "@", or a number */
+    bool is_cut_twice;   /* a reduction is split for both blocks */
     ctune_status status; /* memory */
 } draft;
 
@@ -188,21 +196,18 @@ static bool is_isolated(const ctune_region *region, const ctune_tree *tree,
 
 static bool find_vecs(draft *d, ctune_tree *tree, ctune_depvecs *vecs) {
     bool legal = false;
-    ctune_status status = ctune_deps_check(d->ctx, d->program->deps, tree, &legal, vecs);
+    ctune_status status = ctune_deps_check_signs(d->ctx, d->program->deps, tree, &legal, vecs);
     d->status = status == CTUNE_ENOMEM ? status : d->status;
+    d->is_illegal = d->is_illegal || !legal;
     return status == CTUNE_OK && legal;
 }
 
-static double isolated_part(draft *d) {
+static double isolated_part(const draft *d) {
     double all = 0, isolated = 0;
-    ctune_depvecs vecs;
-    if (!find_vecs(d, d->tree, &vecs)) {
-        return 0;
-    }
     for (int s = 0; s < d->tree->n_stmts; s++) {
         double work = work_of(d->tree, s);
         all += work;
-        isolated += is_isolated(d->program->region, d->tree, &vecs, s) ? work : 0;
+        isolated += is_isolated(d->program->region, d->tree, &d->vecs, s) ? work : 0;
     }
     return all > 0 ? isolated / all : 0;
 }
@@ -215,7 +220,7 @@ static int dim_of_index(const ctune_region *region, const ctune_stmt *stmt, int 
     int found = -1, n = 0;
     for (int d = 0; d < stmt->n_dims && i < target->n_idx; d++) {
         int64_t coef = ctune_stmt_coef(region, stmt, target->idx[i], stmt->dims[d]);
-        found = coef == 1 ? stmt->dims[d] : found;
+        found = coef == 1 || coef == -1 ? stmt->dims[d] : found;
         n += coef != 0;
     }
     return n == 1 ? found : -1;
@@ -252,7 +257,7 @@ static void add_dim(const ctune_tree *tree, int *sum, int *n, int dim) {
 }
 
 /* Tiles of what index i of the targets runs over in the nest of statement `main`. */
-static bool add_block(draft *d, const char *main, int i) {
+static bool add_block(draft *d, const char *main, int i, const char *size) {
     const ctune_region *region = d->program->region;
     const ctune_tree *tree = d->tree;
     int sum[MAX_SUM + 1], n = 0, m = ctune_stmt_find(region, tree, main);
@@ -287,54 +292,179 @@ static bool add_block(draft *d, const char *main, int i) {
     }
     char *name = d->block[d->n_blocks];
     snprintf(name, CTUNE_NAME_BYTES, "%.16s_b", tree->dims[sum[0]].name);
-    if (!step(d, "block %s by @ -> %s at %s", text, name, tree->dims[top].name)) {
+    if (!step(d, "block %s by %s -> %s at %s", text, size, name, tree->dims[top].name)) {
         return false;
     }
-    d->n_blocks++;
+    d->index[d->n_blocks] = i;
+    d->size[d->n_blocks++] = size;
     return true;
 }
 
 /* ---- 2: reductions split at the start of a block --------------------------------------------- */
 
-/* Split reduction loop `name` of the statement at the start of its block in `block`; keep that when
- * the first part leaves the tile. */
-static bool split_reduction(draft *d, const char *stmt, const char *name, const char *block) {
-    char line[128];
-    snprintf(line, sizeof line, "split_domain %s at %s - @*%s < 0", name, name, block);
-    ctune_tree *split = try_step(d, d->tree, line);
-    ctune_tree *parts = split != NULL ? try_step(d, split, "distribute") : NULL;
-    int s = parts != NULL ? ctune_stmt_find(d->program->region, parts, stmt) : -1;
+static void print_terms(const ctune_region *region, const ctune_aff *aff, int sign,
+                        ctune_text *out) {
+    for (int t = 0; t < aff->n_terms; t++) {
+        if (aff->terms[t].kind == CTUNE_TERM_PARAM) {
+            int64_t coef = sign * aff->terms[t].coef;
+            ctune_text_printf(out, " %c %lld*%s", coef < 0 ? '-' : '+',
+                              (long long)(coef < 0 ? -coef : coef),
+                              region->params[aff->terms[t].id].name);
+        }
+    }
+}
+
+/* Of a form: the coefficient of the only dim in it, which must be `dim` when that is >= 0; 0 when
+ * it is another form. */
+static int64_t only_coef(const ctune_aff *aff, int dim) {
+    int64_t coef = 0;
+    int n = 0;
+    for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
+        const ctune_term *term = &aff->terms[t];
+        if (term->kind == CTUNE_TERM_DIV) {
+            return 0;
+        }
+        if (term->kind == CTUNE_TERM_AXIS) {
+            n++;
+            coef = dim < 0 || term->id == dim ? term->coef : 0;
+        }
+    }
+    return n == 1 ? coef : 0;
+}
+
+/* The condition under which iterations of the reduction come before the block, or, when the loop
+ * runs the other way in the target's terms, those which do not; false: no read says. */
+static bool print_cut(const draft *d, int s, int dim, int b, ctune_text *out) {
+    const ctune_region *region = d->program->region;
+    const ctune_stmt *stmt = &d->tree->stmts[s];
+    const ctune_stage *stage = &region->stages[stmt->stage];
+    int i = d->index[b];
+    if (i >= stage->target.n_idx) {
+        return false;
+    }
+    ctune_arena *arena = d->tree->arena;
+    const ctune_aff *to = ctune_stmt_over_dims(arena, region, stmt, stage->target.idx[i]);
+    int64_t turn = only_coef(to, -1);
+    for (int r = 0; r < stage->n_reads && (turn == 1 || turn == -1); r++) {
+        const ctune_access *read = &stage->reads[r]->access;
+        if (read->tensor != stage->target.tensor) {
+            continue;
+        }
+        const ctune_aff *from = ctune_stmt_over_dims(arena, region, stmt, read->idx[i]);
+        const ctune_aff *rest = ctune_aff_scale(arena, ctune_aff_sub(arena, from, to), turn);
+        int64_t sign = turn * only_coef(from, dim);
+        if (rest == NULL || (sign != 1 && sign != -1)) {
+            continue;
+        }
+        ctune_text_printf(out, "%s %c %s*%s", d->tree->dims[dim].name, sign > 0 ? '-' : '+',
+                          d->size[b], d->block[b]);
+        print_terms(region, rest, (int)sign, out);
+        ctune_text_printf(out, " < %lld", (long long)(sign > 0 ? -rest->c0 : rest->c0 + 1));
+        return true;
+    }
+    return false;
+}
+
+/* The tree with the innermost reduction of statement s split for block b; NULL: not legal. */
+static ctune_tree *cut(draft *d, int s, int b, ctune_text *line) {
+    const ctune_stmt *stmt = &d->tree->stmts[s];
+    int dim = stmt->dims[stmt->n_dims - 1];
+    const char *name = d->tree->dims[dim].name;
+    ctune_text_printf(line, "split_domain %s at ", name);
+    if (!print_cut(d, s, dim, b, line)) {
+        ctune_text_printf(line, "%s - %s*%s < 0", name, d->size[b], d->block[b]);
+    }
+    return line->failed ? NULL : try_step(d, d->tree, ctune_text_get(line));
+}
+
+/* Does a piece of the stage leave its tile? */
+static bool has_isolated(draft *d, const ctune_tree *tree, int stage) {
+    ctune_tree *parts = try_step(d, tree, "distribute");
     ctune_depvecs vecs;
-    bool is_good =
-        s >= 0 && find_vecs(d, parts, &vecs) && is_isolated(d->program->region, parts, &vecs, s);
+    bool is_good = false;
+    if (parts != NULL && find_vecs(d, parts, &vecs)) {
+        for (int s = 0; s < parts->n_stmts; s++) {
+            is_good = is_good || (parts->stmts[s].stage == stage &&
+                                  is_isolated(d->program->region, parts, &vecs, s));
+        }
+    }
     if (parts != NULL) {
         ctune_tree_destroy(parts);
-    }
-    if (is_good) {
-        ctune_tree_destroy(d->tree);
-        d->tree = split;
-        ctune_text_printf(d->text, "%s\n", line);
-    } else if (split != NULL) {
-        ctune_tree_destroy(split);
     }
     return is_good;
 }
 
-static void split_reductions(draft *d) {
+static void keep(draft *d, ctune_tree *tree, const char *line) {
+    ctune_tree_destroy(d->tree);
+    d->tree = tree;
+    ctune_text_printf(d->text, "%s\n", line);
+}
+
+/* Split the reduction of the statement at the start of its block; keep that when a part leaves the
+ * tile. */
+static bool cut_once(draft *d, int s, int b) {
+    ctune_text line;
+    ctune_text_init(&line);
+    ctune_tree *split = cut(d, s, b, &line);
+    bool is_good = split != NULL && has_isolated(d, split, d->tree->stmts[s].stage);
+    if (is_good) {
+        keep(d, split, ctune_text_get(&line));
+    } else if (split != NULL) {
+        ctune_tree_destroy(split);
+    }
+    ctune_text_clear(&line);
+    return is_good;
+}
+
+/* Split it for block b, then one of the parts for the other block. */
+static bool cut_twice(draft *d, int s, int b) {
+    ctune_text line;
+    ctune_tree *whole = d->tree, *split;
+    int stage = whole->stmts[s].stage;
+    bool is_good = false;
+    ctune_text_init(&line);
+    split = cut(d, s, b, &line);
+    for (int k = split == NULL ? 0 : split->n_stmts - 1; k >= 0 && split != NULL && !is_good; k--) {
+        if (split->stmts[k].stage != stage) {
+            continue;
+        }
+        ctune_text second;
+        ctune_text_init(&second);
+        d->tree = split;
+        ctune_tree *both = cut(d, k, 1 - b, &second);
+        is_good = both != NULL && has_isolated(d, both, stage);
+        d->tree = whole;
+        if (is_good) {
+            keep(d, both, ctune_text_get(&line));
+            ctune_text_printf(d->text, "%s\n", ctune_text_get(&second));
+        } else if (both != NULL) {
+            ctune_tree_destroy(both);
+        }
+        ctune_text_clear(&second);
+    }
+    if (split != NULL) {
+        ctune_tree_destroy(split);
+    }
+    ctune_text_clear(&line);
+    return is_good;
+}
+
+static void split_reductions(draft *d, bool may_cut_twice) {
     const ctune_region *region = d->program->region;
     int n = d->tree->n_stmts;
     for (int s = 0; s < n; s++) {
-        loop_name name, stmt;
         const ctune_stmt *of = &d->tree->stmts[s];
         int inner = of->n_dims > 0 ? of->dims[of->n_dims - 1] : -1;
         if (inner < 0 || !is_reduce_dim(region, of, inner) || of->n_dims <= d->n_blocks + 1) {
             continue;
         }
-        snprintf(name, sizeof name, "%s", d->tree->dims[inner].name);
-        snprintf(stmt, sizeof stmt, "%s", ctune_stmt_name(region, d->tree, s));
         bool is_done = false;
         for (int b = 0; b < d->n_blocks && !is_done; b++) {
-            is_done = split_reduction(d, stmt, name, d->block[b]);
+            is_done = cut_once(d, s, b);
+        }
+        for (int b = 0; may_cut_twice && b < 2 && !is_done; b++) {
+            is_done = cut_twice(d, s, b);
+            d->is_cut_twice = d->is_cut_twice || is_done;
         }
     }
 }
@@ -439,12 +569,8 @@ static void find_rows(const draft *d, const ctune_depvecs *vecs, const ctune_tno
 
 static void sink_rows(draft *d) {
     loop_name names[MAX_TRIES];
-    ctune_depvecs vecs;
     int n = 0;
-    if (!find_vecs(d, d->tree, &vecs)) {
-        return;
-    }
-    find_rows(d, &vecs, d->tree->root, names, &n);
+    find_rows(d, &d->vecs, d->tree->root, names, &n);
     for (int k = 0; k < n; k++) {
         const ctune_tnode *loop = find_loop(d->tree->root, d->tree, names[k]);
         if (loop != NULL && d->tree->dims[loop->dim].extent > LANE_ROWS) {
@@ -457,35 +583,88 @@ static void sink_rows(draft *d) {
 
 /* ---- variants -------------------------------------------------------------------------------- */
 
+/* Block loops, outermost first: over which index of the target, how large. */
+typedef struct variant {
+    int n;
+    int index[2];
+    const char *size[2];
+    bool is_cut_twice; /* only for reductions that are split for both */
+} variant;
+
 static ctune_status begin(draft *d, ctune_ctx *ctx, ctune_program *program, ctune_text *text) {
     *d = (draft){.ctx = ctx, .program = program, .text = text};
     return ctune_tree_from_source(ctx, program->region, &d->tree);
 }
 
+static void end(draft *d) {
+    if (d->tree != NULL) {
+        ctune_tree_destroy(d->tree);
+    }
+    d->tree = NULL;
+}
+
+/* Distributes the draft, and finds the vectors of what that gives. */
+static bool distribute(draft *d) {
+    return step(d, "distribute") && find_vecs(d, d->tree, &d->vecs);
+}
+
 /* The part of the work that leaves its tiles; the draft is filled as far as it goes. */
-static double build(draft *d, int n, const int *index) {
+static double build(draft *d, const variant *v) {
     const ctune_region *region = d->program->region;
     loop_name main;
     snprintf(main, sizeof main, "%s", ctune_stmt_name(region, d->tree, heaviest(d->tree)));
-    for (int b = 0; b < n; b++) {
-        if (!add_block(d, main, index[b])) {
+    for (int b = 0; b < v->n; b++) {
+        if (!add_block(d, main, v->index[b], v->size[b])) {
             return 0;
         }
     }
-    split_reductions(d);
-    if (n == 2) {
+    split_reductions(d, v->is_cut_twice);
+    if (v->is_cut_twice && !d->is_cut_twice) {
+        return 0;
+    }
+    if (v->n == 2 && !v->is_cut_twice) {
         split_blocks(d);
     }
-    if (!step(d, "distribute")) {
+    if (!distribute(d)) {
+        d->is_illegal = true;
         return 0;
     }
     double part = isolated_part(d);
-    if (n == 1) {
+    if (v->n == 1) {
         split_tiles(d);
-        (void)step(d, "distribute");
+        if (!distribute(d)) {
+            d->is_illegal = true;
+            return part;
+        }
     }
+    size_t n_before = d->text->len;
     sink_rows(d);
+    if (!d->is_careful && d->text->len > n_before) {
+        ctune_depvecs unused;
+        (void)find_vecs(d, d->tree, &unused);
+    }
     return part;
+}
+
+/* The same, into an empty text. Steps are checked together; where that fails, one by one. */
+static ctune_status try_build(ctune_ctx *ctx, ctune_program *program, const variant *v,
+                              ctune_text *text, double *part) {
+    draft d;
+    ctune_status status = begin(&d, ctx, program, text);
+    bool was_deferred = ctune_deps_defer(program->deps, true);
+    *part = status == CTUNE_OK ? build(&d, v) : 0;
+    ctune_deps_defer(program->deps, was_deferred);
+    if (status == CTUNE_OK && d.status == CTUNE_OK && d.is_illegal) {
+        end(&d);
+        ctune_text_clear(text);
+        ctune_text_init(text);
+        status = begin(&d, ctx, program, text);
+        d.is_careful = true;
+        *part = status == CTUNE_OK ? build(&d, v) : 0;
+    }
+    status = status == CTUNE_OK ? d.status : status;
+    end(&d);
+    return status;
 }
 
 /* May the chain be a register tile of two dims, or are its loops all there are? */
@@ -516,7 +695,11 @@ static bool is_free(const ctune_space *space) {
 }
 
 ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text *out) {
-    static const int order[][2] = {{1, -1}, {0, -1}, {1, 0}, {0, 1}};
+    static const variant variants[] = {
+        {1, {1, 0}, {"@", NULL}, false}, {1, {0, 0}, {"@", NULL}, false},
+        {2, {1, 0}, {"@", "@"}, false},  {2, {0, 1}, {"@", "@"}, false},
+        {2, {1, 0}, {"@", "8"}, true},   {2, {0, 1}, {"8", "@"}, true},
+    };
     ctune_program *program = space->program;
     const ctune_tree *source = program->form[0]->tree;
     int main = heaviest(source);
@@ -526,21 +709,16 @@ ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text
     const ctune_stage *stage = &program->region->stages[source->stmts[main].stage];
     double best = 0.5;
     ctune_status status = CTUNE_OK;
-    for (size_t v = 0; v < sizeof order / sizeof *order && status == CTUNE_OK; v++) {
-        int n = order[v][1] < 0 ? 1 : 2;
-        if (best > 0.8 || order[v][0] >= stage->target.n_idx ||
-            order[v][n - 1] >= stage->target.n_idx) {
+    for (size_t k = 0; k < sizeof variants / sizeof *variants && status == CTUNE_OK; k++) {
+        const variant *v = &variants[k];
+        if (best > 0.8 || v->index[0] >= stage->target.n_idx ||
+            v->index[v->n - 1] >= stage->target.n_idx) {
             continue;
         }
         ctune_text text;
-        draft d;
+        double part;
         ctune_text_init(&text);
-        status = begin(&d, ctx, program, &text);
-        double part = status == CTUNE_OK ? build(&d, n, order[v]) : 0;
-        status = status == CTUNE_OK ? d.status : status;
-        if (d.tree != NULL) {
-            ctune_tree_destroy(d.tree);
-        }
+        status = try_build(ctx, program, v, &text, &part);
         if (status == CTUNE_OK && part > best) {
             best = part;
             ctune_text_clear(out);

@@ -73,7 +73,12 @@ static void split_all(builder *b) {
             b->cache[d] = b->mid[d];
             b->mid[d] = split(b, d, b->mid[d], b->p->cache[d], level++);
         }
-        if (b->p->reg[d] > 1) {
+        const ctune_nnode *loop = &b->nest->node[b->mid[d]];
+        if (b->p->reg[d] > 1 && loop->outer >= 0 &&
+            b->nest->node[loop->outer].step == b->p->reg[d]) { /* all of the tile around it */
+            b->reg[d] = b->mid[d];
+            b->mid[d] = -1;
+        } else if (b->p->reg[d] > 1) {
             b->reg[d] = split(b, d, b->mid[d], b->p->reg[d], level);
         }
     }
@@ -82,7 +87,7 @@ static void split_all(builder *b) {
 static void list_mids(builder *b, uint32_t dims) {
     const uint8_t *porder = b->c->perms.perm[b->p->porder];
     for (int k = 0; k < b->c->m; k++) {
-        if (dims >> porder[k] & 1) {
+        if ((dims >> porder[k] & 1) && b->mid[porder[k]] >= 0) {
             b->order[b->n_order++] = b->mid[porder[k]];
         }
     }
@@ -103,8 +108,14 @@ static void list_order(builder *b) {
     } else {
         list_mids(b, ~0u);
     }
+    uint32_t steps = b->p->shape == SHAPE_REGISTER ? b->c->reduce : 0;
+    for (int d = 0; d < b->c->m; d++) { /* right inside the loop whose steps they are */
+        if (b->reg[d] >= 0 && (steps >> d & 1)) {
+            b->order[b->n_order++] = b->reg[d];
+        }
+    }
     for (int d = 0; d < b->c->m; d++) {
-        if (b->reg[d] >= 0 && d != b->p->v) {
+        if (b->reg[d] >= 0 && d != b->p->v && !(steps >> d & 1)) {
             b->order[b->n_order++] = b->reg[d];
         }
     }
@@ -140,6 +151,7 @@ static void annotate(builder *b, int node, ctune_ann ann) {
         [CTUNE_ANN_UNROLL] = CTUNE_PRIM_UNROLL,
         [CTUNE_ANN_VECTOR] = CTUNE_PRIM_VECTORIZE,
         [CTUNE_ANN_PARALLEL] = CTUNE_PRIM_PARALLEL,
+        [CTUNE_ANN_SLIDE] = CTUNE_PRIM_SLIDE,
     };
     if (ctune_nest_annotate(b->nest, node, ann) != NULL) {
         b->ok = false;
@@ -173,6 +185,7 @@ static void make_parallel(builder *b) {
         for (int d = 0; d < b->c->m && !is_outer; d++) {
             may = may || ((b->c->par >> d & 1) && (node == b->mid[d] || node == b->cache[d]));
         }
+        may = may && b->nest->node[node].ann == CTUNE_ANN_SERIAL;
         if (may && ctune_nest_extent(b->nest, node) > 1 && --k == 0) {
             annotate(b, node, CTUNE_ANN_PARALLEL);
         }
@@ -232,7 +245,8 @@ static void add_caches(builder *b) {
         }
     }
     if (b->ok) {
-        cache(b, CTUNE_PRIM_CACHE_WRITE, -1, b->order[b->n_space - 1]);
+        int at = b->n_space > 0 ? b->order[b->n_space - 1] : b->nest->node[b->order[0]].parent;
+        cache(b, CTUNE_PRIM_CACHE_WRITE, -1, at);
     }
 }
 
@@ -242,8 +256,22 @@ static void stream(builder *b) {
     record(b, CTUNE_PRIM_STREAM, 0, 1, (const char *const[]){stage});
 }
 
+/* The innermost loop of the band, when that is one which may. */
+static void slide(builder *b) {
+    int last = b->n_order > 0 ? b->order[b->n_order - 1] : -1;
+    for (int d = 0; d < b->c->m; d++) {
+        if (b->mid[d] == last && (b->c->slide_ok >> d & 1)) {
+            annotate(b, last, CTUNE_ANN_SLIDE);
+            return;
+        }
+    }
+}
+
 bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule *schedule) {
     builder b = {.c = c, .p = p, .nest = nest, .schedule = schedule, .ok = true};
+    if (p->rows > 0 && !rows_build(c, p->rows, nest, schedule)) {
+        return false;
+    }
     if (p->shape == SHAPE_SOURCE) {
         for (int d = 0; d < c->m; d++) {
             b.mid[d] = b.order[b.n_order++] = c->node[d];
@@ -268,6 +296,9 @@ bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule 
         if (b.ok && p->is_streamed) {
             stream(&b);
         }
+    }
+    if (b.ok && p->slides) {
+        slide(&b);
     }
     if (b.ok && p->par > 0) {
         make_parallel(&b);

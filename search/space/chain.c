@@ -112,23 +112,21 @@ static int n_body_stmts(const ctune_nest *nest, int loop) {
     return n;
 }
 
-static double work_inside(const ctune_nest *nest, int node) {
-    if (nest->node[node].kind == CTUNE_NN_STMT) {
-        return 1;
-    }
-    double sum = 0;
-    for (int kid = nest->node[node].first; kid >= 0; kid = nest->node[kid].next) {
-        sum += work_inside(nest, kid);
-    }
-    return nest->node[node].kind == CTUNE_NN_LOOP ? sum * ctune_nest_extent(nest, node) : sum;
-}
-
+/* Instances of the statements below; of a placed one as if nothing were computed twice. */
 static double work_of(const ctune_nest *nest, int top) {
-    double work = work_inside(nest, top);
-    for (int up = nest->node[top].parent; up > 0; up = nest->node[up].parent) {
-        work *= ctune_nest_extent(nest, up);
+    double sum = 0;
+    for (int i = 1; i < nest->n_nodes; i++) {
+        if (nest->node[i].kind != CTUNE_NN_STMT || !ctune_nest_is_ancestor(nest, top, i)) {
+            continue;
+        }
+        int end = nest->node[i].placed > 0 ? nest->node[i].placed : 0;
+        double work = 1;
+        for (int up = nest->node[i].parent; up > 0 && up != end; up = nest->node[up].parent) {
+            work *= ctune_nest_extent(nest, up);
+        }
+        sum += work;
     }
-    return work;
+    return sum;
 }
 
 static bool is_parallel_in_place(const ctune_nest *nest, int node) {
@@ -164,6 +162,7 @@ static void add_chain(finder *f, const int16_t *loops, int n) {
     }
     for (int k = start; k < n; k++) {
         c->node[c->m] = loops[k];
+        c->limit[c->m] = parts_limit(&f->fs->parts, nest, loops[k]);
         c->extent[c->m++] = ctune_nest_extent(nest, loops[k]);
     }
     if (c->m > 0) {

@@ -13,6 +13,7 @@
 
 const int unroll_sizes[] = {2, 3, 4, 6, 8, 10, 12, 14, 16};
 const int unroll2_sizes[] = {2, 3, 4};
+const int reduce_sizes[] = {1, 2, 4, 8};
 
 static const ctune_stage *stage_of(const ctune_nest *nest, int stmt) {
     return &nest->region->stages[nest->form->tree->stmts[stmt].stage];
@@ -69,6 +70,21 @@ static bool trial_vector(const form_space *fs, const chain *c, int d) {
            ctune_nest_check(&nest, NULL, 0);
 }
 
+/* Band dim d as the innermost loop, in whole vectors. */
+static bool trial_slide(const form_space *fs, const chain *c, int d) {
+    ctune_nest nest = fs->base;
+    int order[MAX_BAND], n = 0;
+    for (int k = 0; k < c->m; k++) {
+        if (k != d) {
+            order[n++] = c->node[k];
+        }
+    }
+    order[n++] = c->node[d];
+    return ctune_nest_reorder(&nest, order, n) == NULL &&
+           ctune_nest_annotate(&nest, c->node[d], CTUNE_ANN_SLIDE) == NULL &&
+           ctune_nest_check(&nest, NULL, 0);
+}
+
 /* Space dims outside, reduce dims inside, accumulators in registers: is that legal without any
  * tile? */
 static bool trial_register(const form_space *fs, const chain *c) {
@@ -100,7 +116,7 @@ static bool is_name_taken(const ctune_nest *nest, const char *name) {
             return true;
         }
     }
-    return false;
+    return ctune_nest_find(nest, name) >= 0; /* loops of parts */
 }
 
 void space_loop_name(const ctune_nest *nest, const char *base, char letter,
@@ -135,8 +151,7 @@ static void level_names(const ctune_nest *nest, int node, char name[3][CTUNE_NAM
 
 /* ---- choices ---- */
 
-/* +1 walks memory one by one, 0 stays, -1 jumps. */
-static int contiguity(const ctune_nest *nest, int stmt, const ctune_access *access, int dim) {
+int choice_contiguity(const ctune_nest *nest, int stmt, const ctune_access *access, int dim) {
     bool is_plain;
     for (int i = 0; i + 1 < access->n_idx; i++) {
         if (dim_coef(nest, stmt, access->idx[i], dim, &is_plain) != 0) {
@@ -154,9 +169,9 @@ static int vector_score(const ctune_nest *nest, const chain *c, int dim) {
     int score = 0;
     for (int i = nest->node[c->node[c->m - 1]].first; i >= 0; i = nest->node[i].next) {
         const ctune_stage *stage = stage_of(nest, nest->node[i].stmt);
-        score += 2 * contiguity(nest, nest->node[i].stmt, &stage->target, dim);
+        score += 2 * choice_contiguity(nest, nest->node[i].stmt, &stage->target, dim);
         for (int r = 0; r < stage->n_reads; r++) {
-            score += contiguity(nest, nest->node[i].stmt, &stage->reads[r]->access, dim);
+            score += choice_contiguity(nest, nest->node[i].stmt, &stage->reads[r]->access, dim);
         }
     }
     return score;
@@ -181,6 +196,37 @@ static void choose_vector_dims(const form_space *fs, chain *c) {
     c->v[c->n_v++] = -1;
 }
 
+/* Do statements read several elements of a tensor that lie beside each other along the dim? */
+static bool has_neighbours(const ctune_nest *nest, const chain *c, int dim) {
+    for (int i = nest->node[c->node[c->m - 1]].first; i >= 0; i = nest->node[i].next) {
+        const ctune_stage *stage = stage_of(nest, nest->node[i].stmt);
+        for (int r = 0; r < stage->n_reads; r++) {
+            for (int k = 0; k < r; k++) {
+                const ctune_access *a = &stage->reads[r]->access, *b = &stage->reads[k]->access;
+                if (a->tensor == b->tensor &&
+                    choice_contiguity(nest, nest->node[i].stmt, a, dim) > 0 &&
+                    choice_contiguity(nest, nest->node[i].stmt, b, dim) > 0) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* Loops that walk memory, in vectors of their own: where there is a time tile around them, or what
+ * a vector reads overlaps with what the next one does. */
+static void choose_slides(const form_space *fs, chain *c) {
+    for (int d = 0; d < c->m; d++) {
+        int dim = fs->base.node[c->node[d]].dim;
+        bool is_wanted = c->n_outer > 0 || has_neighbours(&fs->base, c, dim);
+        if (is_wanted && c->extent[d] >= 16 && vector_score(&fs->base, c, dim) > 0 &&
+            trial_slide(fs, c, d)) {
+            c->slide_ok |= 1u << d;
+        }
+    }
+}
+
 static void add_sorted(int *list, int *n, int max, int value) {
     int at = 0;
     while (at < *n && list[at] < value) {
@@ -199,7 +245,9 @@ static void choose_lanes(const ctune_space *space, const form_space *fs, chain *
     double widest = 4;
     c->elem_bytes = 1;
     c->vector_bytes = space->vector_bytes;
-    c->n_vector_regs = space->target->n_vector_regs;
+    /* one for the scalar of a row (of 32, compilers keep one even where broadcasts are embedded),
+     * one for a product that is not fused */
+    c->n_tile_regs = space->target->n_vector_regs - (space->target->has_fma ? 1 : 2);
     for (int i = fs->base.node[c->node[c->m - 1]].first; i >= 0; i = fs->base.node[i].next) {
         ctune_type type =
             fs->base.region->tensors[stage_of(&fs->base, fs->base.node[i].stmt)->target.tensor]
@@ -470,6 +518,7 @@ void chain_choices(const ctune_space *space, const form_space *fs, chain *c) {
     }
     choose_vector_dims(fs, c);
     choose_lanes(space, fs, c);
+    choose_slides(fs, c);
     c->unroll_ok = (1u << c->m) - 1;
     c->shape[c->n_shapes++] = SHAPE_SOURCE;
     if (c->n_stmts == 1 && stage->update != CTUNE_UPDATE_SET && is_plain_map(nest, c)) {

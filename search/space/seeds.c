@@ -33,7 +33,7 @@ static const recipe recipes[] = {
     {{2, 2}, {12, 6}, BLOCK_PANEL, 1, 4, 0, false, false, true},
     {{1, 1}, {8, 4}, BLOCK_NONE, 2, 4, 0, false, true, false},
     {{4, 4}, {6, 2}, BLOCK_NONE, 2, 1, 64, false, false, false},
-    {{4, 4}, {6, 3}, BLOCK_FULL, 1, 2, 32, false, false, true},
+    {{4, 1}, {6, 12}, BLOCK_FULL, 1, 2, 32, false, false, true},
     {{4, 4}, {1, 1}, BLOCK_NONE, 4, 1, 128, false, true, false},
     {{1, 1}, {8, 8}, BLOCK_NONE, 1, 4, 32, true, false, false},
     {{6, 3}, {4, 2}, BLOCK_FULL, 4, 1, 256, false, false, false},
@@ -41,7 +41,7 @@ static const recipe recipes[] = {
 enum { N_RECIPES = sizeof recipes / sizeof *recipes };
 
 static void set(ctune_point *point, int slot, int value) {
-    if (slot >= 0) {
+    if (slot >= 0 && value >= 0) {
         point->decision[slot] = (int16_t)value;
     }
 }
@@ -220,6 +220,12 @@ static void seed_form(const ctune_space *space, int form, const recipe *r, bool 
     memset(point, 0, sizeof *point);
     point->n = space->n_decisions;
     point->decision[0] = (int16_t)form;
+    if (space->form[form]->parts.n_loops > 0 && r != NULL) {
+        int set_of = space->vector_bytes >= 64 ? 0 : 1;
+        parts_seed(&space->form[form]->parts, (int)(r - recipes),
+                   (double)r->n_vectors[set_of] * space->vector_bytes / 4, r->unroll[set_of],
+                   point);
+    }
     for (int k = 0; k < space->form[form]->n_chains; k++) {
         const chain *c = space->form[form]->chain[k];
         set(point, c->slots.par, is_parallel);
@@ -276,17 +282,53 @@ static int add_wave_seeds(const ctune_space *space, int form, ctune_point *out, 
     return n;
 }
 
-/* Time tiles around the source's loops, wavefronts where there are some, and around vector loops.
- */
+/* Lanes across rows wherever that is offered: `i` of its choices. */
+static bool seed_rows(const ctune_space *space, int form, int i, ctune_point *point) {
+    const form_space *fs = space->form[form];
+    bool has_rows = false;
+    for (int k = 0; k < fs->n_chains; k++) {
+        const chain *c = fs->chain[k];
+        has_rows = has_rows || i < c->n_rows;
+        set(point, c->slots.rows, i < c->n_rows ? i : c->n_rows - 1);
+    }
+    return has_rows;
+}
+
+static int add_rows_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
+    for (int i = 1; i < MAX_LANES_CHOICES; i++) {
+        ctune_point point;
+        seed_form(space, form, &recipes[0], false, &point);
+        if (!seed_rows(space, form, i, &point)) {
+            break;
+        }
+        ctune_space_normalise(space, &point);
+        n = add_seed(&point, out, n, max);
+    }
+    return n;
+}
+
+/* Whole loops in vectors, wherever they may be. */
+static void seed_slides(const ctune_space *space, int form, ctune_point *point) {
+    const form_space *fs = space->form[form];
+    for (int k = 0; k < fs->n_chains; k++) {
+        set(point, fs->chain[k]->slots.slide, fs->chain[k]->slide_ok != 0);
+    }
+}
+
+/* Time tiles around the source's loops, wavefronts where there are some or vectors that slide, and
+ * around vector loops. */
 static int add_band_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
     const form_space *fs = space->form[form];
     for (int k = 0; k < fs->n_bands; k++) {
         for (int i = 0; i < band_n_seeds(&fs->band[k]); i++) {
-            for (int r = 0; r < 2; r++) {
+            for (int r = 0; r < 3; r++) {
                 ctune_point point;
-                seed_form(space, form, r == 0 ? NULL : &recipes[0], false, &point);
-                if (r == 0) {
+                seed_form(space, form, r < 2 ? NULL : &recipes[0], false, &point);
+                if (r < 2) {
                     (void)seed_waves(space, form, 0, &point);
+                }
+                if (r == 0) {
+                    seed_slides(space, form, &point);
                 }
                 band_seed(space, form, &fs->band[k], i, &point);
                 ctune_space_normalise(space, &point);
@@ -306,12 +348,19 @@ int ctune_space_seeds(const ctune_space *space, ctune_point *out, int max) {
             ctune_point point;
             seed_form(space, f, row, has_parallel, &point);
             n = add_seed(&point, out, n, max);
+            if (row == NULL || r == 0) {
+                seed_form(space, f, NULL, has_parallel, &point);
+                seed_slides(space, f, &point);
+                ctune_space_normalise(space, &point);
+                n = add_seed(&point, out, n, max);
+            }
             if (has_parallel && (r < 3 || row == NULL)) {
                 seed_form(space, f, row, false, &point);
                 n = add_seed(&point, out, n, max);
             }
         }
         for (int f = 0; f < space->n_forms && r == 0; f++) {
+            n = add_rows_seeds(space, f, out, n, max);
             n = add_wave_seeds(space, f, out, n, max);
             n = add_band_seeds(space, f, out, n, max - (max - n) / 2); /* half of what is left */
         }

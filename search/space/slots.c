@@ -71,12 +71,14 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
         c->slots.par = slot_of(space, N_PAR_CHOICES, false,
                                c->m > 0 ? "%s.parallel" : "%s.around.parallel", s);
     }
+    c->slots.rows = slot_of(space, c->n_rows, true, "%s.rows", s);
     if (c->m == 0) {
         return;
     }
     c->slots.shape = slot_of(space, c->n_shapes, false, "%s.shape", s);
     c->slots.v = slot_of(space, c->n_v, false, "%s.vector", s);
     c->slots.lanes = slot_of(space, c->n_v > 1 ? c->n_lanes : 1, true, "%s.lanes", s);
+    c->slots.slide = slot_of(space, c->slide_ok != 0 ? 2 : 1, false, "%s.slide", s);
     if (is_minor) {
         return;
     }
@@ -87,6 +89,8 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
         c->slots.u[1] = slot_of(space, c->n_u, false, "%s.unroll2", s);
         c->slots.unroll[1] = slot_of(space, c->n_u > 1 ? N_UNROLL2 : 1, true, "%s.unroll2.by", s);
     }
+    c->slots.reduce = slot_of(space, chain_find_shape(c, SHAPE_REGISTER) > 0 ? N_UNROLL_REDUCE : 1,
+                              true, "%s.unroll.reduce", s);
     for (int d = 0; d < c->m; d++) {
         c->slots.cache[d] =
             slot_of(space, c->n_cache[d], true, "%s.tile.%s", s, dim_name(fs, c, d));
@@ -111,6 +115,16 @@ static void assign_band(ctune_space *space, const form_space *fs, band *b) {
     }
 }
 
+static void assign_parts(ctune_space *space, const form_space *fs, form_parts *p) {
+    const char *s = ctune_stmt_name(space->program->region, fs->form->tree, p->stmt);
+    for (int t = 0; t < p->n; t++) {
+        p->tile[t].slot =
+            slot_of(space, p->tile[t].n_sizes, true, "%s.parts.%s", s, p->tile[t].inner_name);
+    }
+    p->order_slot =
+        p->n_loops == 0 ? -1 : slot_of(space, p->perms.n_perms, false, "%s.parts.order", s);
+}
+
 static int by_work(const void *a, const void *b) {
     const chain *x = *(chain *const *)a, *y = *(chain *const *)b;
     return x->work != y->work ? (x->work < y->work) - (x->work > y->work) : x->form - y->form;
@@ -131,6 +145,7 @@ void slots_assign(ctune_space *space) {
         }
     }
     for (int f = 0; f < space->n_forms; f++) {
+        assign_parts(space, space->form[f], &space->form[f]->parts);
         for (int k = 0; k < space->form[f]->n_bands; k++) {
             assign_band(space, space->form[f], &space->form[f]->band[k]);
         }

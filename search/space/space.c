@@ -8,6 +8,8 @@
  */
 #include "search/space/space_private.h"
 
+#include "search/bound/bound.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -24,17 +26,35 @@ static void form_space_destroy(form_space *fs) {
     free(fs);
 }
 
-static bool is_known_form(const ctune_space *space, const ctune_form *form) {
+/* The form of the space with that tree and no parts in tiles; -1. */
+static int find_form(const ctune_space *space, const ctune_form *form) {
     for (int f = 0; f < space->n_forms; f++) {
-        if (ctune_tree_is_equal(space->form[f]->form->tree, form->tree)) {
-            return true;
+        if (space->form[f]->parts.n_loops == 0 &&
+            ctune_tree_is_equal(space->form[f]->form->tree, form->tree)) {
+            return f;
         }
     }
-    return false;
+    return -1;
+}
+
+/* Entries (search/bound) that structures may cost, 20 to 200 ns each: all but the source's own
+ * together, and each step of a blocked one. Of tests/kernels adi needs 24 million, all others less
+ * than 10; blocks are worth 2 where they are found. What is dearer the space goes without. */
+enum { FORMS_ENTRIES = 30 * 1000 * 1000, BLOCKS_ENTRIES = 3 * 1000 * 1000 };
+
+/* What follows costs at most so many entries, and no more than the space has left. */
+static long bound_begin(ctune_space *space, long most) {
+    long entries = space->entries_left < most ? space->entries_left : most;
+    ctune_bound_share(entries > 0 ? entries : 0);
+    return entries > 0 ? entries : 0;
+}
+
+static void bound_end(ctune_space *space, long begun) {
+    space->entries_left -= begun - ctune_bound_share(-1);
 }
 
 /* A structure that cannot be had is no error: the space goes without it. */
-static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix) {
+static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *prefix, long most) {
     const ctune_form *form = NULL;
     form_space *fs = calloc(1, sizeof *fs);
     ctune_status status;
@@ -43,10 +63,12 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     }
     status = ctune_schedule_parse(ctx, prefix, &fs->prefix);
     if (status == CTUNE_OK) {
+        long begun = bound_begin(space, most);
         status = ctune_program_form(ctx, space->program, &fs->prefix, &form);
+        bound_end(space, begun);
     }
     bool is_wanted =
-        status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS && !is_known_form(space, form);
+        status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS && find_form(space, form) < 0;
     if (!is_wanted) {
         form_space_destroy(fs);
         return status == CTUNE_ENOMEM ? status : CTUNE_OK;
@@ -60,9 +82,67 @@ static ctune_status add_form(ctune_ctx *ctx, ctune_space *space, const char *pre
     space->form[space->n_forms++] = fs;
     status = chains_find(ctx, space, space->n_forms - 1);
     if (status == CTUNE_OK) {
+        rows_find(space, fs);
         bands_find(fs, space->target->openmp && !space->program->region->serial);
     }
     return status;
+}
+
+/* The parts of a form's heaviest body, tile by tile, or stages placed in tiles of what reads them:
+ * up to three forms. */
+static ctune_status add_parts(ctune_ctx *ctx, ctune_space *space, int form, bool is_placed) {
+    ctune_status status = CTUNE_OK;
+    for (int which = 0; which < 3 && status == CTUNE_OK && space->n_forms < MAX_SPACE_FORMS;
+         which++) {
+        const form_space *from = space->form[form];
+        form_space *fs = calloc(1, sizeof *fs);
+        if (fs == NULL) {
+            return ctune_fail(ctx, CTUNE_ENOMEM, "out of memory");
+        }
+        fs->form = from->form;
+        for (int k = 0; k < from->prefix.n; k++) {
+            ctune_schedule_append(&fs->prefix, &from->prefix.prim[k]);
+        }
+        int n = is_placed ? placed_propose(&from->base, which, &fs->base, &fs->parts)
+                          : parts_propose(&from->base, which, &fs->base, &fs->parts);
+        if (n == 0 || fs->prefix.failed) {
+            form_space_destroy(fs);
+            continue;
+        }
+        space->form[space->n_forms++] = fs;
+        status = chains_find(ctx, space, space->n_forms - 1);
+    }
+    return status;
+}
+
+/* Nests fused as far as it goes, and what has parts: the source's order, or the fused one. */
+static ctune_status add_fused(ctune_ctx *ctx, ctune_space *space) {
+    ctune_text prefix;
+    ctune_text_init(&prefix);
+    ctune_schedule schedule;
+    const ctune_form *fused = NULL;
+    ctune_schedule_init(&schedule);
+    ctune_status status = fused_prefix(ctx, space, &prefix);
+    bool is_fused = status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0';
+    if (is_fused) {
+        status = add_form(ctx, space, ctune_text_get(&prefix), FORMS_ENTRIES);
+    }
+    if (is_fused && status == CTUNE_OK) {
+        status = ctune_schedule_parse(ctx, ctune_text_get(&prefix), &schedule);
+    }
+    if (is_fused && status == CTUNE_OK) {
+        status = ctune_program_form(ctx, space->program, &schedule, &fused);
+    }
+    ctune_text_clear(&prefix);
+    ctune_schedule_clear(&schedule);
+    if (status != CTUNE_OK) {
+        return status == CTUNE_EREFUSED ? CTUNE_OK : status;
+    }
+    int form = fused == NULL ? 0 : find_form(space, fused);
+    if (form >= 0 && space->n_forms > 0) {
+        status = add_parts(ctx, space, form, false);
+    }
+    return status == CTUNE_OK && space->n_forms > 0 ? add_parts(ctx, space, 0, true) : status;
 }
 
 static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
@@ -76,7 +156,7 @@ static ctune_status add_pieces(ctune_ctx *ctx, ctune_space *space) {
     ctune_schedule_print(&prefix, &text);
     if (status == CTUNE_OK && prefix.n > 0) {
         status = text.failed ? ctune_fail(ctx, CTUNE_ENOMEM, "out of memory")
-                             : add_form(ctx, space, ctune_text_get(&text));
+                             : add_form(ctx, space, ctune_text_get(&text), FORMS_ENTRIES);
     }
     ctune_text_clear(&text);
     ctune_schedule_clear(&prefix);
@@ -88,13 +168,15 @@ static ctune_status add_blocked_forms(ctune_ctx *ctx, ctune_space *space) {
     static const int factors[] = {16, 32, 64};
     ctune_text blocked;
     ctune_text_init(&blocked);
+    long begun = bound_begin(space, BLOCKS_ENTRIES);
     ctune_status status = blocks_propose(ctx, space, &blocked);
+    bound_end(space, begun);
     for (size_t k = 0; k < sizeof factors / sizeof *factors && blocked.len > 0; k++) {
         ctune_text prefix;
         ctune_text_init(&prefix);
         blocks_fill(ctune_text_get(&blocked), factors[k], &prefix);
         if (status == CTUNE_OK) {
-            status = add_form(ctx, space, ctune_text_get(&prefix));
+            status = add_form(ctx, space, ctune_text_get(&prefix), BLOCKS_ENTRIES);
         }
         ctune_text_clear(&prefix);
     }
@@ -107,7 +189,7 @@ static ctune_status add_borders(ctune_ctx *ctx, ctune_space *space) {
     ctune_text_init(&prefix);
     ctune_status status = borders_prefix(ctx, space, &prefix);
     if (status == CTUNE_OK && ctune_text_get(&prefix)[0] != '\0') {
-        status = add_form(ctx, space, ctune_text_get(&prefix));
+        status = add_form(ctx, space, ctune_text_get(&prefix), FORMS_ENTRIES);
     }
     ctune_text_clear(&prefix);
     return status;
@@ -124,9 +206,13 @@ ctune_status ctune_space_create(ctune_ctx *ctx, ctune_program *program, const ct
     }
     space->program = program;
     space->target = target;
+    space->entries_left = FORMS_ENTRIES;
     space->vector_bytes = target->vector_bytes < 16 ? 16 : target->vector_bytes;
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes && status == CTUNE_OK; k++) {
-        status = add_form(ctx, space, prefixes[k]);
+        status = add_form(ctx, space, prefixes[k], FORMS_ENTRIES);
+    }
+    if (status == CTUNE_OK) {
+        status = add_fused(ctx, space);
     }
     if (status == CTUNE_OK) {
         status = add_pieces(ctx, space);
@@ -184,7 +270,7 @@ static double band_size(const band *b) {
 }
 
 static double chain_size(const chain *c) {
-    double par = n_at(c->slots.par, N_PAR_CHOICES);
+    double par = n_at(c->slots.par, N_PAR_CHOICES) * n_at(c->slots.rows, c->n_rows);
     if (c->m == 0 || c->slots.shape < 0) {
         return par;
     }
@@ -198,9 +284,11 @@ static double chain_size(const chain *c) {
     double unroll2 = 1 + (n_at(c->slots.u[1], c->n_u) - 1) * N_UNROLL2;
     double plain = tiles * lanes * unroll * unroll2;
     double wave = c->wave.skew > 0 ? n_at(c->slots.wave, c->wave.n_sizes) : 0;
-    return par * (1 + plain + wave +
-                  (chain_find_shape(c, SHAPE_REGISTER) > 0 ? plain * pow(N_PACK_CHOICES, c->n_packs)
-                                                           : 0));
+    return par *
+           (1 + plain + wave +
+            (chain_find_shape(c, SHAPE_REGISTER) > 0
+                 ? plain * pow(N_PACK_CHOICES, c->n_packs) * n_at(c->slots.reduce, N_UNROLL_REDUCE)
+                 : 0));
 }
 
 double ctune_space_size(const ctune_space *space) {
@@ -213,6 +301,11 @@ double ctune_space_size(const ctune_space *space) {
         for (int k = 0; k < space->form[f]->n_bands; k++) {
             points *= band_size(&space->form[f]->band[k]);
         }
+        const form_parts *p = &space->form[f]->parts;
+        for (int t = 0; t < p->n; t++) {
+            points *= n_at(p->tile[t].slot, p->tile[t].n_sizes);
+        }
+        points *= p->n_loops > 0 ? n_at(p->order_slot, p->perms.n_perms) : 1;
         size += points;
     }
     return size;
@@ -231,8 +324,19 @@ static void find_active(const ctune_space *space, const ctune_point *point, acti
     plan_band pb;
     list->n = 0;
     list->item[list->n++] = (active){0, (int16_t)space->n_forms, (int16_t)form};
+    plan_parts pp;
+    plan_decode_parts(&space->form[form]->parts, point, &pp, list);
+    int16_t rows[MAX_CHAINS];
+    int n_rows = 0;
     for (int k = 0; k < space->form[form]->n_chains; k++) {
-        plan_decode(space->form[form]->chain[k], point, &p, list);
+        const chain *c = space->form[form]->chain[k];
+        if (rows_hold(space->form[form], c, n_rows, rows)) {
+            continue;
+        }
+        plan_decode(c, point, &p, list);
+        if (p.rows > 0) {
+            rows[n_rows++] = c->outer[c->n_outer - 1];
+        }
     }
     for (int k = 0; k < space->form[form]->n_bands; k++) {
         plan_decode_band(&space->form[form]->band[k], point, &pb, list);
@@ -322,6 +426,13 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
     const form_space *fs = space->form[point_form(space, point)];
     memcpy(nest, &fs->base,
            offsetof(ctune_nest, node) + (size_t)fs->base.n_nodes * sizeof fs->base.node[0]);
+    if (fs->parts.n_loops > 0) {
+        plan_parts p;
+        plan_decode_parts(&fs->parts, point, &p, NULL);
+        if (!parts_build(&fs->parts, &p, nest, schedule)) {
+            return false;
+        }
+    }
     for (int k = 0; k < fs->n_bands; k++) {
         plan_band p;
         plan_decode_band(&fs->band[k], point, &p, NULL);
@@ -329,11 +440,20 @@ static bool build(const ctune_space *space, const ctune_point *point, ctune_nest
             return false;
         }
     }
+    int16_t rows[MAX_CHAINS];
+    int n_rows = 0;
     for (int k = 0; k < fs->n_chains; k++) {
+        const chain *c = fs->chain[k];
         plan p;
-        plan_decode(fs->chain[k], point, &p, NULL);
-        if (!plan_is_sane(fs->chain[k], &p) || !plan_build(fs->chain[k], &p, nest, schedule)) {
+        if (rows_hold(fs, c, n_rows, rows)) {
+            continue; /* its loops run in lanes as they are */
+        }
+        plan_decode(c, point, &p, NULL);
+        if (!plan_is_sane(c, &p) || !plan_build(c, &p, nest, schedule)) {
             return false;
+        }
+        if (p.rows > 0) {
+            rows[n_rows++] = c->outer[c->n_outer - 1];
         }
     }
     return true;
@@ -387,6 +507,7 @@ static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     for (int k = 0; k < c->n_outer; k++) {
         ctune_text_printf(out, " %s", fs->base.node[c->outer[k]].name);
     }
+    ctune_text_append(out, c->n_rows > 1 ? " | rows" : "");
     if (c->m > 0) {
         ctune_text_append(out, " | band");
     }
@@ -426,6 +547,23 @@ static void print_band(const form_space *fs, const band *b, ctune_text *out) {
     ctune_text_append(out, b->may_wave ? " | threads\n" : "\n");
 }
 
+static void print_parts(const form_space *fs, ctune_text *out) {
+    const form_parts *p = &fs->parts;
+    ctune_text_append(out, p->n_placed > 0 ? "    placed" : "    parts");
+    for (int k = 0; k < p->n_placed; k++) {
+        ctune_text_printf(out, " %s",
+                          ctune_stmt_name(fs->base.region, fs->form->tree, p->placed[k]));
+    }
+    ctune_text_append(out, p->n > 0 ? " in tiles of" : " in iterations of");
+    for (int t = 0; t < p->n; t++) {
+        ctune_text_printf(out, " %s", p->tile[t].inner_name);
+    }
+    if (p->n == 0) {
+        ctune_text_printf(out, " %s", fs->base.node[p->loop[p->n_loops - 1]].name);
+    }
+    ctune_text_append(out, "\n");
+}
+
 /* Its primitives on one line. */
 static void print_prefix(int form, const char *prefix, ctune_text *out) {
     ctune_text_printf(out, "form %d: %s", form, *prefix == '\0' ? "source" : "");
@@ -444,6 +582,9 @@ void ctune_space_print(const ctune_space *space, ctune_text *out) {
     for (int f = 0; f < space->n_forms; f++) {
         const form_space *fs = space->form[f];
         print_prefix(f, fs->form->prefix, out);
+        if (fs->parts.n_loops > 0) {
+            print_parts(fs, out);
+        }
         for (int k = 0; k < fs->n_chains; k++) {
             print_chain(fs, fs->chain[k], out);
         }

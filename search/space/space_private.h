@@ -5,7 +5,8 @@
  * A chain is a maximal run of single-child loops. Its outer loops stay where they are; the band of
  * inner loops that can be reordered gets one shape, from the outside in: cache loops (tiles of the
  * dims that have one, in torder) mid loops (torder's points: in porder; in the register shape the
- * space dims first, then the reduce dims) register loops (unrolled dims, then the vector dim)
+ * space dims first, then the reduce dims) steps of the innermost reduction, register loops
+ * (unrolled dims, then the vector dim)
  */
 #ifndef CTUNE_SEARCH_SPACE_SPACE_PRIVATE_H
 #define CTUNE_SEARCH_SPACE_SPACE_PRIVATE_H
@@ -24,6 +25,9 @@ enum {
     MAX_CHAINS = 24, /* per form */
     MAX_BANDS = 4,   /* per form */
     MAX_BAND_TILES = 4,
+    MAX_PART_TILES = 3, /* per form */
+    MAX_FISSIONS = 24,
+    MAX_PLACED = 16,
     MAX_ACTIVE = CTUNE_SPACE_DECISIONS
 };
 
@@ -45,8 +49,8 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
-    int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], cache[MAX_BAND], pack[MAX_PACKS],
-        stream, wave;
+    int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], reduce, cache[MAX_BAND],
+        pack[MAX_PACKS], stream, slide, wave, rows;
 } chain_slots;
 
 typedef struct pack_read {
@@ -64,6 +68,30 @@ typedef struct wave_choice {
     char name[3][CTUNE_NAME_BYTES]; /* tile of the outer loop, its points, the wave */
 } wave_choice;
 
+/* Tiles of a dim around parts of a body (parts.c). */
+typedef struct part_tile {
+    int16_t node, inner; /* loop over tiles; in the first part, over their points */
+    bool is_lanes;       /* the dim that walks memory most */
+    int n_sizes;
+    int size[MAX_CACHE_SIZES];
+    char name[CTUNE_NAME_BYTES], inner_name[CTUNE_NAME_BYTES];
+    int16_t slot;
+} part_tile;
+
+typedef struct form_parts {
+    int stmt; /* the heaviest, or the one that reads what is placed */
+    int n;
+    part_tile tile[MAX_PART_TILES];
+    int n_loops;            /* 0: the form's nest is that of its tree */
+    int16_t loop[MAX_BAND]; /* around the parts, outermost first */
+    perm_list perms;        /* of these loops */
+    int16_t order_slot;
+    int n_fissions;
+    char fission[MAX_FISSIONS][CTUNE_NAME_BYTES]; /* loops taken apart, in this order */
+    int n_placed;
+    int16_t placed[MAX_PLACED]; /* statements computed inside the innermost of the loops */
+} form_parts;
+
 typedef struct chain {
     int form;    /* in the space */
     double work; /* estimated statement instances */
@@ -75,6 +103,7 @@ typedef struct chain {
     int m;                           /* band: loops, outermost first */
     int16_t node[MAX_BAND];
     double extent[MAX_BAND];
+    const part_tile *limit[MAX_BAND]; /* tile around the band's loop; NULL: none */
     uint32_t reduce; /* bit d: band dim d is absent from the target's index (single statement) */
     uint32_t rigid;  /* bit d: a dependence may run backwards there: not tiled, order restricted */
     uint32_t par;    /* bit d: may be parallel, wherever it stands in the band */
@@ -94,10 +123,15 @@ typedef struct chain {
     int cache[MAX_BAND][MAX_CACHE_SIZES]; /* tile sizes, [0] = 0 = none */
     int n_packs;
     pack_read pack[MAX_PACKS];
-    bool may_stream; /* its stores may go past the caches, and are more than these hold */
+    bool may_stream;   /* its stores may go past the caches, and are more than these hold */
+    uint32_t slide_ok; /* bit d: its loop, when it is the innermost, may slide */
     wave_choice wave;
+    int n_rows;                  /* m == 0: lanes across iterations of the last outer loop */
+    int rows[MAX_LANES_CHOICES]; /* [0] = 0 = none */
+    char rows_name[2][CTUNE_NAME_BYTES];
     int elem_bytes; /* of the target */
-    int vector_bytes, n_vector_regs;
+    int vector_bytes;
+    int n_tile_regs; /* for accumulators and vector operands of a register tile */
     chain_slots slots;
 } chain;
 
@@ -131,7 +165,8 @@ typedef struct band {
 typedef struct form_space {
     const ctune_form *form;
     ctune_schedule prefix; /* structural primitives */
-    ctune_nest base;       /* without loop primitives */
+    ctune_nest base;       /* without loop primitives but those of the parts */
+    form_parts parts;
     int n_chains;
     chain *chain[MAX_CHAINS]; /* outer chains before the ones inside them */
     int n_bands;
@@ -147,15 +182,18 @@ typedef struct decision {
 struct ctune_space {
     ctune_program *program;
     const ctune_target *target;
-    int vector_bytes; /* the target's, at least 16 */
+    int vector_bytes;  /* the target's, at least 16 */
+    long entries_left; /* of isl's work (search/bound), while it is made */
     int n_forms;
     form_space *form[MAX_SPACE_FORMS];
     int n_decisions;
     decision decision[CTUNE_SPACE_DECISIONS];
 };
 
-extern const int unroll_sizes[], unroll2_sizes[]; /* factors of the first and second unrolled dim */
-enum { N_UNROLL = 9, N_UNROLL2 = 3 };
+/* Factors of the first and second unrolled dim, and of the innermost reduction in a register tile.
+ */
+extern const int unroll_sizes[], unroll2_sizes[], reduce_sizes[];
+enum { N_UNROLL = 9, N_UNROLL2 = 3, N_UNROLL_REDUCE = 4 };
 
 /* blocks.c: structural primitives of a form with blocks, @ in place of their size; out, empty
  * before, stays so when there is none worth having. */
@@ -175,6 +213,11 @@ CTUNE_MUST_USE ctune_status chains_find(ctune_ctx *ctx, const ctune_space *space
 /* choices.c: what may be chosen for a leaf chain whose loops and band are known. */
 void chain_choices(const ctune_space *space, const form_space *fs, chain *c);
 int chain_find_shape(const chain *c, chain_shape shape); /* its choice, -1 = not offered */
+/* rows.c: fills n_rows of chains that end in several loops. After all chains are found. */
+void rows_find(const ctune_space *space, form_space *fs);
+bool rows_build(const chain *c, int lanes, ctune_nest *nest, ctune_schedule *schedule);
+/* Does the chain stand in one of the loops in lanes? */
+bool rows_hold(const form_space *fs, const chain *c, int n_rows, const int16_t *rows);
 /* wave.c: fills c->wave of such a chain; false: it has no wavefronts. */
 bool wave_find(const form_space *fs, chain *c);
 /* Applies the wave; *top is its outermost loop. */
@@ -189,11 +232,13 @@ typedef struct plan {
     int par;             /* 0 none, k: k-th loop that may be parallel */
     int torder, porder;  /* choices of perms */
     int v, u[2];         /* band dims or -1 */
-    int reg[MAX_BAND];   /* register tile, 1 = none */
+    int reg[MAX_BAND];   /* register tile, 1 = none; of a reduction: its unrolled steps */
     int cache[MAX_BAND]; /* cache tile, 0 = none */
     pack_choice pack[MAX_PACKS];
     bool is_streamed;
-    int wave; /* tile of its outer loop, 0 = none */
+    bool slides; /* the innermost loop, where it may */
+    int wave;    /* tile of its outer loop, 0 = none */
+    int rows;    /* lanes of the last outer loop, 0 = none */
 } plan;
 
 /* A band's part of a point. All 0: the loops stay as they are. */
@@ -202,6 +247,11 @@ typedef struct plan_band {
     int tile[MAX_BAND_TILES]; /* 0 = none */
     bool is_wave;             /* wavefronts of the two outermost loops over tiles, in threads */
 } plan_band;
+
+typedef struct plan_parts {
+    int size[MAX_PART_TILES];
+    int order; /* choice of perms */
+} plan_parts;
 
 typedef struct active {
     int16_t slot, n, value;
@@ -222,10 +272,34 @@ void bands_find(form_space *fs, bool has_threads);
 /* Applies the plan to the nest; appends the primitives when schedule is not NULL. */
 bool band_build(const band *b, const plan_band *p, ctune_nest *nest, ctune_schedule *schedule);
 
+/* parts.c: the which-th way (0, 1, 2) to run the parts of a body of the nest tile by tile, applied
+ * to base; 0: there is none. */
+int parts_propose(const ctune_nest *nest, int which, ctune_nest *base, form_parts *out);
+/* The same with stages placed in a nest that reads them (placed.c). */
+int placed_propose(const ctune_nest *nest, int which, ctune_nest *base, form_parts *out);
+/* Tiles of a loop of base, their size a decision; false: no room. */
+bool part_tile_add(form_parts *p, ctune_nest *base, int node, bool is_lanes);
+int part_size(const part_tile *tile, const ctune_point *point);
+/* The tile whose points the node's loop runs over; NULL: none. */
+const part_tile *parts_limit(const form_parts *p, const ctune_nest *base, int node);
+/* Sets sizes and order of a copy of the base nest; appends what makes it when schedule is not NULL.
+ */
+bool parts_build(const form_parts *p, const plan_parts *plan, ctune_nest *nest,
+                 ctune_schedule *schedule);
+/* The k-th starting point for register tiles of so many points. */
+void parts_seed(const form_parts *p, int k, double lanes, double unroll, ctune_point *point);
+void plan_decode_parts(const form_parts *p, const ctune_point *point, plan_parts *out,
+                       active_list *list);
+/* fused.c: the `fuse` primitives that merge neighbouring nests as deep as that is legal; appended
+ * to out, nothing when there are none. */
+CTUNE_MUST_USE ctune_status fused_prefix(ctune_ctx *ctx, const ctune_space *space, ctune_text *out);
+
 /* band_seeds.c: sets the band's decisions to those of its k-th starting point. */
 int band_n_seeds(const band *b);
 void band_seed(const ctune_space *space, int form, const band *b, int k, ctune_point *point);
 
+/* choices.c: of an access along a dim: +1 walks memory one by one, 0 stays, -1 jumps. */
+int choice_contiguity(const ctune_nest *nest, int stmt, const ctune_access *access, int dim);
 /* choices.c: 0 = none; then from `least` on powers of two, 1.5 times them, and equal parts of the
  * extent, below it. */
 void choose_sizes(double extent, int least, int *list, int *n);
@@ -240,7 +314,7 @@ void schedule_record(ctune_schedule *schedule, ctune_prim_kind kind, int64_t num
 /* list may be NULL. */
 void plan_decode_band(const band *b, const ctune_point *point, plan_band *out, active_list *list);
 void plan_decode(const chain *c, const ctune_point *point, plan *out, active_list *list);
-/* False: too many accumulators. */
+/* False: more accumulators and operands than registers. */
 bool plan_is_sane(const chain *c, const plan *p);
 /* build.c: applies the plan to the nest; appends the primitives when schedule is not NULL. */
 bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule *schedule);

@@ -56,6 +56,14 @@ write_lock() {
     mv lock.new src/ctune.lock
 }
 
+# The library of GPU regions is linked although only weak references name it.
+gpu_links() {
+    build gpu no_gpu
+    expect 0 build/gpu
+    expect 3 build/no_gpu
+    expect 0 test -e "$CTUNE_PREFIX/include/ctune_gpu.h"
+}
+
 # From no lock to a lock, another lock, none: what is compiled again and with what result.
 lock_comes_and_goes() {
     is_plain
@@ -225,6 +233,9 @@ test_pkgconfig() {
     eval "set -- $(pkg-config --variable=ctune ctune)"
     expect 0 "$1" --version
     expect 0 pkg-config --libs ctune
+    eval "set -- $(pkg-config --variable=gpu_libs ctune)"
+    expect 0 "$compiler" src/gpu.c -o gpu "$@"
+    expect 0 ./gpu
 }
 
 # The Debian package: unpacked into a folder, everything works from there.
@@ -239,6 +250,7 @@ test_deb() {
     with_package
     build app plain
     lock_comes_and_goes
+    gpu_links
 }
 
 # examples/cmake-project, as its README says: plain, tuned, without ctune; the checksums stay.

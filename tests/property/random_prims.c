@@ -1,4 +1,5 @@
-/* Random tiles of sums, waves, placed stages, caches and structures: see random_prims.h. */
+/* Random tiles of sums, waves, placed stages, fissions, caches and structures: see random_prims.h.
+ */
 #include "tests/property/random_prims.h"
 
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
     const char *name = pick_loop(rng, nest);
     char fresh[16];
     snprintf(fresh, sizeof fresh, "x_%d", nest->n_nodes);
-    switch (below(rng, 14)) {
+    switch (below(rng, 18)) {
     case 0:
     case 1:
         ctune_text_append(out, "tile ");
@@ -84,7 +85,11 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
         break;
     case 5:
     case 6:
-        ctune_text_printf(out, "%s %s", below(rng, 2) ? "unroll" : "vectorize", name);
+        ctune_text_printf(out, "%s %s",
+                          below(rng, 3) == 0 ? "slide"
+                          : below(rng, 2)    ? "unroll"
+                                             : "vectorize",
+                          name);
         break;
     case 7:
         ctune_text_printf(out, "reorder %s %s", name, pick_near(rng, nest, name));
@@ -98,8 +103,19 @@ static void random_prim(ctune_rng *rng, const ctune_nest *nest, ctune_text *out)
         ctune_text_printf(out, "cache_read %s.%d at %s pack", pick_stage(rng, nest), below(rng, 3),
                           below(rng, 4) ? name : "root");
         break;
-    case 12:
+    case 12: {
+        const ctune_region *region = nest->region;
+        ctune_text_printf(out, "skew %s %d", region->tensors[below(rng, region->n_tensors)].name,
+                          below(rng, 4));
+        break;
+    }
+    case 13:
         ctune_text_printf(out, "stream %s", pick_stage(rng, nest));
+        break;
+    case 14:
+    case 15:
+    case 16:
+        ctune_text_printf(out, "fission %s", name);
         break;
     default:
         ctune_text_printf(out, "compute %s at %s", pick_stage(rng, nest), name);

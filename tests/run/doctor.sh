@@ -8,7 +8,7 @@ expect 0 "$CTUNE" doctor -- $flags
 out_has '^facts .*not measured'
 out_has '^target'
 out_has '^bandwidth'
-[ ! -e "$XDG_CACHE_HOME" ] || fail "doctor writes without --calibrate"
+[ ! -e "$XDG_CACHE_HOME/ctune" ] || fail "doctor writes without --calibrate"
 expect 0 "$CTUNE" doctor --calibrate -- $flags
 out_has "^facts .*cache dir/ctune/machine-"
 nothing_left

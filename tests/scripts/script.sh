@@ -56,6 +56,18 @@ quickstart)
     out_has '^results identical'
     [ -s out/gemm.tuned.c ] || fail "no rewritten C"
     ;;
+gpu-check) # on OpenCL's CPU, whatever else is there
+    mkdir pocl
+    export POCL_CACHE_DIR="$PWD/pocl" CTUNE_GPU_CACHE=off CTUNE_GPU_API=opencl
+    "$scripts/gpu-check" --out out /bin/true /bin/false >"$work/stdout" 2>"$work/stderr" && code=0 || code=$?
+    [ "$code" != 3 ] || exit 77
+    [ "$code" = 1 ] || fail "exit code $code although /bin/false was wrong"
+    out_has '^float_bits .*identical'
+    python3 -c 'import json; facts = json.load(open("out/gpu-check.json")); assert facts["gemm_bits"] is True and facts["wrong"] == 0'
+    has out/gpu-check.txt '^device_copy .*GB/s'
+    has out/gpu-check.txt '^true .*right'
+    has out/gpu-check.txt '^false .*WRONG'
+    ;;
 train-global)
     expect 0 "$scripts/train-global" --help
     expect 0 "$scripts/train-global" --plan --ctune "$CTUNE"

@@ -222,7 +222,7 @@ static inline bool brute_is_touching(const ctune_region *region, const int64_t *
 static inline bool brute_is_dependent(const ctune_region *region, const int64_t *params,
                                       const instance *a, const instance *b) {
     const ctune_stage *s = &region->stages[a->stmt], *t = &region->stages[b->stmt];
-    bool may_drop = s == t && s->update == CTUNE_UPDATE_ADD &&
+    bool may_drop = s->update == CTUNE_UPDATE_ADD && t->update == CTUNE_UPDATE_ADD &&
                     region->tensors[s->target.tensor].type == CTUNE_I32;
     if (!may_drop && brute_is_touching(region, params, a, &s->target, b, &t->target)) {
         return true;

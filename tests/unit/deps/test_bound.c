@@ -201,11 +201,67 @@ static void test_operations(void **state) {
     isl_ctx_free(isl);
 }
 
+static isl_set *small_box(isl_ctx *isl) {
+    ctune_bound_begin(isl, 1000000);
+    isl_set *set = isl_set_lexmin(isl_set_read_from_str(
+        isl, "{ [x, y, z] : 14 x + 15 y + 21 z = 1 and -9 <= x, y, z <= 9 and x + y > z }"));
+    ctune_bound_end(isl);
+    return set;
+}
+
+/* What calls have together: the later ones end when it is spent, and not after it is lifted. */
+static void test_share(void **state) {
+    (void)state;
+    isl_ctx *isl = isl_ctx_alloc();
+    isl_options_set_on_error(isl, ISL_ON_ERROR_CONTINUE);
+    assert_int_equal(ctune_bound_share(2 * CTUNE_BOUND_CALL), -1);
+    isl_set *set = small_box(isl);
+    assert_non_null(set);
+    isl_set_free(set);
+    assert_true(ctune_bound_share(0) < 2 * CTUNE_BOUND_CALL);
+    assert_null(small_box(isl));
+    assert_true(ctune_bound_share(-1) < 0);
+    set = small_box(isl);
+    assert_non_null(set);
+    isl_set_free(set);
+    isl_ctx_free(isl);
+}
+
+/* While checks are deferred an order is made that is not legal; only the check says so. */
+static void test_deferred(void **state) {
+    (void)state;
+    static const char recurrence[] =
+        "te 1\nregion r\nparam n i32 sizes 8\naxis i i32\naxis j i32\ntensor A f64 [n][n]\n"
+        "stage S0: A[i][j] = A[i - 1][j + 1] + 1.0\n"
+        "order {\n    for i: i >= 1, -i + n - 1 >= 0 {\n"
+        "        for j: j >= 0, -j + n - 2 >= 0 {\n            S0\n        }\n    }\n}\n";
+    fixture f;
+    fixture_init(&f, recurrence);
+    const int order[] = {1, 0};
+    ctune_tree *tree = NULL;
+    bool is_legal = true;
+    assert_int_equal(ctune_tree_permute(&f.ctx, f.deps, f.tree, 2, order, &tree), CTUNE_EREFUSED);
+    f.ctx.error[0] = '\0';
+    assert_false(ctune_deps_defer(f.deps, true));
+    assert_int_equal(ctune_tree_permute(&f.ctx, f.deps, f.tree, 2, order, &tree), CTUNE_OK);
+    assert_true(ctune_deps_defer(f.deps, false));
+    assert_int_equal(ctune_deps_check(&f.ctx, f.deps, tree, &is_legal, NULL), CTUNE_OK);
+    assert_false(is_legal);
+    f.ctx.error[0] = '\0';
+    ctune_tree_destroy(tree);
+    ctune_depvecs all, signs;
+    assert_int_equal(ctune_deps_check(&f.ctx, f.deps, f.tree, &is_legal, &all), CTUNE_OK);
+    assert_int_equal(ctune_deps_check_signs(&f.ctx, f.deps, f.tree, &is_legal, &signs), CTUNE_OK);
+    assert_int_equal(all.n, signs.n);
+    assert_memory_equal(all.vec[0].sign, signs.vec[0].sign, 2);
+    fixture_clear(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_strides),    cmocka_unit_test(test_many),
+        cmocka_unit_test(test_operations), cmocka_unit_test(test_share),
+        cmocka_unit_test(test_deferred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

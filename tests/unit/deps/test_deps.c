@@ -153,6 +153,46 @@ static void test_reductions(void **state) {
                      0);
 }
 
+static int count_between(const char *head, const char *type, const char *a, const char *b) {
+    char text[1024], tensors[200];
+    snprintf(tensors, sizeof tensors, "tensor C %s [n]\ntensor A %s [n][n]\n", type, type);
+    snprintf(text, sizeof text,
+             "te 1\nregion r\n%sparam n i32\naxis i i32\naxis k i32\n%sstage S0: %s\nstage S1: %s\n"
+             "order {\n for i: 0 <= i < n {\n  for k: 0 <= k < n {\n   S0\n   S1\n  }\n }\n}\n",
+             head, tensors, a, b);
+    fixture f;
+    fixture_init(&f, text);
+    ctune_text out;
+    ctune_text_init(&out);
+    ctune_deps_print(f.deps, &out);
+    int n = 0;
+    for (const char *p = ctune_text_get(&out); *p != '\0'; p = strchr(p, '\n') + 1) {
+        char line[200];
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(p, "\n"), p);
+        n += strstr(line, "reduction") != NULL &&
+             (strstr(line, "S0 -> S1") != NULL || strstr(line, "S1 -> S0") != NULL);
+    }
+    ctune_text_clear(&out);
+    fixture_clear(&f);
+    return n;
+}
+
+/* Updates of one element by two statements: of one class they commute. */
+static void test_two_reductions(void **state) {
+    (void)state;
+    const char *reassoc = "option reassoc\n";
+    assert_int_equal(count_between("", "i32", "C[i] += A[i][k]", "C[i] += A[k][i]"), 3);
+    assert_int_equal(count_between("", "i32", "C[i] += A[i][k]", "C[i] -= A[k][i]"), 3);
+    assert_int_equal(count_between("", "i32", "C[i] max= A[i][k]", "C[i] above= A[k][i]"), 3);
+    assert_int_equal(count_between("", "i32", "C[i] max= A[i][k]", "C[i] min= A[k][i]"), 0);
+    assert_int_equal(count_between("", "i32", "C[i] += A[i][k]", "C[i] *= A[k][i]"), 0);
+    assert_int_equal(count_between("", "i32", "C[i] += A[i][k]", "C[i] = A[k][i]"), 0);
+    assert_int_equal(count_between("", "f32", "C[i] += A[i][k]", "C[i] += A[k][i]"), 0);
+    assert_int_equal(count_between(reassoc, "f32", "C[i] += A[i][k]", "C[i] -= A[k][i]"), 3);
+    assert_int_equal(count_between(reassoc, "f32", "C[i] max= A[i][k]", "C[i] above= A[k][i]"), 0);
+    assert_int_equal(count_between("", "f32", "C[i] += A[i][k] ; reassoc", "C[i] += A[k][i]"), 0);
+}
+
 /* An update whose operand reads its own target keeps the order of that read. */
 static void test_update_reads_target(void **state) {
     (void)state;
@@ -226,15 +266,11 @@ static void test_memory_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_triangular),
-        cmocka_unit_test(test_jacobi),
-        cmocka_unit_test(test_distances),
-        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_update_reads_target),
-        cmocka_unit_test(test_assumptions),
-        cmocka_unit_test(test_too_many_stages),
+        cmocka_unit_test(test_gemm),           cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_triangular),     cmocka_unit_test(test_jacobi),
+        cmocka_unit_test(test_distances),      cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_two_reductions), cmocka_unit_test(test_update_reads_target),
+        cmocka_unit_test(test_assumptions),    cmocka_unit_test(test_too_many_stages),
         cmocka_unit_test(test_memory_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,49 @@ static void test_gemm(void **state) {
     fixture_clear(&f);
 }
 
+/* Two passes over 64 MiB: placed in rows the temporary stays near; placed in small tiles much is
+ * computed twice. */
+static void test_placement(void **state) {
+    (void)state;
+    fixture f;
+    fixture_init(&f, "te 1\nregion r\nparam n i32 sizes 4096\naxis y i32\naxis x i32\naxis v i32\n"
+                     "axis u i32\ntensor A f32 [n + 2][n]\ntensor B f32 [n][n]\n"
+                     "tensor t f32 [n + 2][n] temp\nstage S0: t[y][x] = A[y][x] * A[y][x]\n"
+                     "stage S1: B[v][u] = t[v][u] + t[v + 1][u] + t[v + 2][u]\norder {\n"
+                     " for y: 0 <= y < n + 2 {\n  for x: 0 <= x < n {\n   S0\n  }\n }\n"
+                     " for v: 0 <= v < n {\n  for u: 0 <= u < n {\n   S1\n  }\n }\n}\n");
+    double apart = estimate(&f, "");
+    double rows = estimate(&f, "split v 32 -> vt v; compute S0 at vt");
+    double tiles = estimate(&f, "split v 2 -> vt v; split u 512 -> ut u; reorder vt ut v u; "
+                                "compute S0 at ut");
+    double row = estimate(&f, "compute S0 at v");
+    assert_true(apart > 1.2 * rows);
+    assert_true(tiles > 1.1 * rows);
+    assert_true(row > 1.1 * rows);
+    fixture_clear(&f);
+}
+
+/* The parts of an element tile by tile: no sweep over a temporary. */
+static void test_parts(void **state) {
+    (void)state;
+    fixture f;
+    fixture_init(&f,
+                 "te 1\nregion r\nparam n i32 sizes 4096\naxis y i32\naxis x i32\naxis k i32\n"
+                 "tensor A f32 [n][4]\ntensor B f32 [4][n]\ntensor C f32 [n][n]\n"
+                 "tensor t f32 [n][n] temp\nstage S0: t[y][x] = 0.0f\n"
+                 "stage S1: t[y][x] += A[y][k] * B[k][x]\nstage S2: C[y][x] = t[y][x]\norder {\n"
+                 " for y: 0 <= y < n {\n  for x: 0 <= x < n {\n   S0\n   for k: 0 <= k < 4 {\n"
+                 "    S1\n   }\n   S2\n  }\n }\n}\n");
+    double apart = estimate(&f, "distribute; split x 16 -> x0 x1; vectorize x1; "
+                                "split x_2 16 -> x_2_0 x_2_1; reorder x_2_0 k x_2_1; "
+                                "vectorize x_2_1; cache_write S1 at x_2_0 register; "
+                                "split x_3 16 -> x_3_0 x_3_1; vectorize x_3_1");
+    double tiles = estimate(&f, "split x 16 -> x0 x1; fission x1; reorder k x1_2; vectorize x1; "
+                                "vectorize x1_2; vectorize x1_3; cache_write S1 at x0 register");
+    assert_true(apart > 1.2 * tiles);
+    fixture_clear(&f);
+}
+
 /* Time tiles that fit a cache save traffic; larger and leaner ones save more, too large ones less.
  */
 static void test_time_tiles(void **state) {
@@ -104,6 +147,51 @@ static void test_chain_of_two(void **state) {
         fixture_clear(&f);
     }
     assert_true(ns[0] > 1.3 * ns[1]);
+}
+
+/* Where the order of a sum is free its lanes hold partial sums: rows of a matrix are read as they
+ * lie. Something between the lanes and their tiles costs a join each time. */
+static void test_free_sums(void **state) {
+    static const char te[] =
+        "te 1\nregion r\noption reassoc\nparam n i32 sizes 2000\naxis i i32\naxis j i32\n"
+        "tensor A f32 [n][n]\ntensor x f32 [n]\ntensor y f32 [n]\n"
+        "stage S0: y[i] += A[i][j] * x[j]\n"
+        "order {\n for i: 0 <= i < n {\n  for j: 0 <= j < n {\n   S0\n  }\n }\n}\n";
+    (void)state;
+    fixture f;
+    fixture_init(&f, te);
+    double rows =
+        estimate(&f, "split i 96 -> i0 i1; reorder i0 j i1; cache_write S0 at i0 register;"
+                     "vectorize i1");
+    double sums = estimate(&f, "split j 64 -> j0 j1; vectorize j1");
+    double joined = estimate(&f, "split j 64 -> j0 j1; reorder j0 i j1; vectorize j1");
+    assert_true(rows > 1.5 * sums);
+    assert_true(joined > 1.2 * sums);
+    assert_true(estimate(&f, "") > 3 * joined);
+    fixture_clear(&f);
+}
+
+/* Steps of the reduction inside the tile save loop control, no more: no accumulators, no rest of a
+ * tile. */
+static void test_steps(void **state) {
+    (void)state;
+    fixture f;
+    double ns[3];
+    static const int steps[3] = {4, 8, 7};
+    fixture_init(&f, te_sample_gemm());
+    double plain = estimate(&f, blocked);
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "split k 256 -> k0 k1; split k1 %d -> k1 k2; split j 32 -> j0 j1;"
+                 "split i 8 -> i0 i1; reorder k0 j0 i0 k1 k2 i1 j1; unroll k2; unroll i1;"
+                 "vectorize j1; cache_write S0 at i0 register",
+                 steps[i]);
+        ns[i] = estimate(&f, text);
+        assert_true(ns[i] < 1.05 * plain && ns[i] > 0.85 * plain);
+    }
+    assert_true(ns[0] != ns[1]);
+    fixture_clear(&f);
 }
 
 /* Too few accumulators wait for each other, too many spill. */
@@ -221,8 +309,10 @@ static void test_speed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_placement),     cmocka_unit_test(test_parts),
         cmocka_unit_test(test_gemm),          cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_time_tiles),
+        cmocka_unit_test(test_register_tile), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_free_sums),     cmocka_unit_test(test_time_tiles),
         cmocka_unit_test(test_recurrence),    cmocka_unit_test(test_chain_of_two),
         cmocka_unit_test(test_parallel),      cmocka_unit_test(test_pack),
         cmocka_unit_test(test_all_samples),   cmocka_unit_test(test_speed),

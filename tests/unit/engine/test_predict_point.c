@@ -88,7 +88,10 @@ static void test_model(void **state) {
         assert_memory_equal(&point, &twin, sizeof point);
     }
     assert_true(by_model < by_estimate - 0.5);
-    assert_true(fabs(promised) < 1.5);
+    print_message("by estimate %.2f, by model %.2f, promised less what came %.2f\n", by_estimate,
+                  by_model, promised);
+    /* the estimate, which knows nothing of this truth, has a voice: promises are kept */
+    assert_true(promised < 0.5 && promised > -4);
     fixture_clear(&f);
 }
 

@@ -2,6 +2,7 @@
  * data and the results are right, nothing stays allocated, no call is one that a driver forbids. */
 #include "work.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -185,6 +186,75 @@ static void test_devices(void **state) {
     work_set(x, 64, 1);
     assert_int_equal(n_on_device, 1);
     assert_string_equal(ctune_gpu_device_name(NULL, 0), "cuda: Fake 90");
+    /* a first region without text for CUDA: OpenCL; one without any decides nothing */
+    struct ctune_gpu_region other = {"other", NULL, NULL, 0};
+    struct ctune_gpu_array arrays[] = {work_array(x, 64, CTUNE_GPU_WRITE)};
+    work_begin("opencl", "auto");
+    unsetenv("CTUNE_GPU_API");
+    assert_int_equal(ctune_gpu_keep(x, sizeof x), 1);
+    assert_null(ctune_gpu_begin(&other, arrays, 1));
+    other.opencl = "add set scale";
+    struct ctune_gpu *run = ctune_gpu_begin(&other, arrays, 1);
+    assert_non_null(run);
+    assert_int_equal(ctune_gpu_end(run), 1);
+    assert_string_equal(ctune_gpu_device_name(NULL, 0), "opencl: Fake");
+    assert_int_equal(ctune_gpu_drop(x), 1);
+    /* no CUDA device, then a region for OpenCL */
+    work_begin("opencl", "auto");
+    unsetenv("CTUNE_GPU_API");
+    fake.n_devices = 0;
+    other = (struct ctune_gpu_region){"other", "add set scale", NULL, 0};
+    assert_null(ctune_gpu_begin(&other, arrays, 1));
+    fake.n_devices = 1;
+    work_set(x, 64, 1);
+    assert_int_equal(n_on_device, 1);
+    work_begin("vulkan", "auto");
+    work_set(x, 64, 1);
+    assert_int_equal(n_on_device, 0);
+    expect_clean(0);
+}
+
+/* device(A): the program's own memory of the device, which no copy goes to or from. */
+static void test_device_arrays(void **state) {
+    (void)state;
+    enum { BYTES = 64 * sizeof(int32_t) };
+    void *driver = dlopen(CTUNE_FAKE_CUDA, RTLD_NOW), *context = NULL;
+    int (*retain)(void **, int), (*release)(int);
+    *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
+    *(void **)&release = dlsym(driver, "cuDevicePrimaryCtxRelease_v2");
+    for (long n = 0; n < 60; n++) {
+        int32_t x[64];
+        work_begin("cuda", "auto");
+        retain(&context, 0); /* the program's own CUDA */
+        fake.n_calls = 0;
+        uint64_t at = fake_alloc(BYTES);
+        int32_t *mine = fake_pointer(at, BYTES);
+        for (int i = 0; i < 64; i++) {
+            x[i] = i;
+            mine[i] = 100;
+        }
+        struct ctune_gpu_array arrays[] = {work_array(x, 64, CTUNE_GPU_READ),
+                                           {(void *)(uintptr_t)at, BYTES, 1, BYTES, BYTES,
+                                            CTUNE_GPU_READ | CTUNE_GPU_WRITE | CTUNE_GPU_DEVICE}};
+        fake.fail_at = n;
+        struct ctune_gpu *run = ctune_gpu_begin(&work_region, arrays, 2);
+        if (run != NULL) {
+            work_launch(run, "add", 0, 2, (long long[]){64, 2});
+        }
+        bool is_done = run != NULL && work_end(run);
+        assert_true(is_done || n > 0);
+        for (int i = 0; is_done && i < 64; i++) {
+            assert_int_equal(mine[i], 100 + 2 * i);
+        }
+        ctune_gpu_reset();
+        fake_free(at); /* still there: its context lives */
+        release(0);
+        expect_clean(n);
+    }
+    dlclose(driver);
+    work_begin("opencl", "auto");
+    struct ctune_gpu_array array = {(void *)1024, BYTES, 1, BYTES, BYTES, CTUNE_GPU_DEVICE};
+    assert_null(ctune_gpu_begin(&work_region, &array, 1)); /* has no such pointers */
     expect_clean(0);
 }
 
@@ -247,10 +317,11 @@ static void test_pays(void **state) {
 int main(void) {
     setenv("CTUNE_GPU_CACHE", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cuda),    cmocka_unit_test(test_cuda_kept),
-        cmocka_unit_test(test_opencl),  cmocka_unit_test(test_opencl_kept),
-        cmocka_unit_test(test_disk),    cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_pays),
+        cmocka_unit_test(test_cuda),          cmocka_unit_test(test_cuda_kept),
+        cmocka_unit_test(test_opencl),        cmocka_unit_test(test_opencl_kept),
+        cmocka_unit_test(test_disk),          cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_device_arrays), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_pays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,10 +96,15 @@ static void do_refused(void) {
     use(x, from, from + n, is_written, false);
 }
 
+/* What sync and drop say: the host's copy is current, unless the program was told otherwise. */
+static void expect_there(int result) {
+    assert_true(result == 1 || n_told > 0);
+}
+
 static void do_sync(void) {
     int x = (int)pick(N_ARRAYS);
     if (m.owner[x] != NOT_KEPT) {
-        assert_int_equal(ctune_gpu_sync(array[x] + m.kept_from[x]), 1);
+        expect_there(ctune_gpu_sync(array[x] + m.kept_from[x]));
         m.is_spoilt[x] &= m.owner[x] == DEVICE; /* both: the host's write counts from now on */
         m.owner[x] = HOST;
     }
@@ -109,15 +114,16 @@ static void do_keep(void) {
     int x = (int)pick(N_ARRAYS);
     if (m.owner[x] != NOT_KEPT) {
         int32_t *at = array[x] + m.kept_from[x];
-        assert_int_equal(ctune_gpu_drop(at), 1);
+        expect_there(ctune_gpu_drop(at));
         m.is_spoilt[x] &= m.owner[x] == DEVICE;
         m.owner[x] = NOT_KEPT;
     } else {
         m.kept_from[x] = pick(2) * pick(40);
         m.kept_to[x] = N - pick(2) * pick(40);
         size_t bytes = (size_t)(m.kept_to[x] - m.kept_from[x]) * sizeof(int32_t);
-        assert_int_equal(ctune_gpu_keep(array[x] + m.kept_from[x], bytes), 1);
-        m.owner[x] = HOST;
+        bool is_kept = ctune_gpu_keep(array[x] + m.kept_from[x], bytes) == 1;
+        assert_true(is_kept || fake.fail_at > 0);
+        m.owner[x] = is_kept ? HOST : NOT_KEPT;
     }
 }
 
@@ -183,14 +189,21 @@ static void step(bool is_obedient) {
 static void drop_all(void) {
     for (int x = 0; x < N_ARRAYS; x++) {
         if (m.owner[x] != NOT_KEPT) {
-            assert_int_equal(ctune_gpu_drop(array[x] + m.kept_from[x]), 1);
+            expect_there(ctune_gpu_drop(array[x] + m.kept_from[x]));
             m.is_spoilt[x] &= m.owner[x] == DEVICE;
         }
     }
 }
 
-/* 1: told of a misuse. */
-static int run_sequence(const char *api, const char *mode, bool is_obedient, uint64_t seed) {
+static void expect_clean(const char *api, uint64_t seed) {
+    if (fake.n_live != 0 || fake.n_misuses != 0) {
+        fail_msg("seed %llu, %s, %s fails: %ld objects left, %ld calls not allowed (%s)",
+                 (unsigned long long)seed, api, fake.failed, fake.n_live, fake.n_misuses,
+                 fake.misuse);
+    }
+}
+
+static void begin_sequence(const char *api, const char *mode, uint64_t seed) {
     work_begin(api, mode);
     ctune_rng_init(&rng, seed);
     memset(&m, 0, sizeof m);
@@ -199,6 +212,11 @@ static int run_sequence(const char *api, const char *mode, bool is_obedient, uin
             array[x][i] = m.truth[x][i] = x * 100 + i;
         }
     }
+}
+
+/* 1: told of a misuse. */
+static int run_sequence(const char *api, const char *mode, bool is_obedient, uint64_t seed) {
+    begin_sequence(api, mode, seed);
     for (int i = 0; i < N_OPS && n_told == 0; i++) {
         bool was_spoilt = is_any_spoilt();
         step(is_obedient);
@@ -219,8 +237,28 @@ static int run_sequence(const char *api, const char *mode, bool is_obedient, uin
     }
     int result = n_told > 0;
     ctune_gpu_reset();
-    assert_int_equal(fake.n_live, 0);
-    assert_int_equal(fake.n_misuses, 0);
+    expect_clean(api, seed);
+    return result;
+}
+
+static int run_failing(const char *api, uint64_t seed) {
+    begin_sequence(api, "auto", seed);
+    fake.fail_at = 1 + (long)(ctune_rng_next(&rng) % 300);
+    fake.is_sticky = pick(2) == 0;
+    for (int i = 0; i < N_OPS && n_told == 0; i++) {
+        step(true);
+    }
+    if (n_told == 0) {
+        drop_all();
+    }
+    if (n_told > 0) {
+        assert_non_null(strstr(told, "lost"));
+    } else if (memcmp(array, m.truth, sizeof array) != 0) {
+        fail_msg("seed %llu: wrong results after %s failed", (unsigned long long)seed, fake.failed);
+    }
+    int result = n_told > 0;
+    ctune_gpu_reset();
+    expect_clean(api, seed);
     return result;
 }
 
@@ -230,6 +268,17 @@ static void test_obedient(void **state) {
         const char *api = seed % 2 == 0 ? "cuda" : "opencl";
         assert_int_equal(run_sequence(api, seed % 3 == 0 ? "check" : "auto", true, seed), 0);
     }
+}
+
+/* A driver's call fails somewhere: right all the same, or told that an array is lost. */
+static void test_failures(void **state) {
+    (void)state;
+    int n = 0;
+    for (uint64_t seed = 1; seed <= N_SEQUENCES; seed++) {
+        n += run_failing(seed % 2 == 0 ? "cuda" : "opencl", seed);
+    }
+    print_message("lost in %d of %d sequences\n", n, N_SEQUENCES);
+    assert_true(n > 0 && n < N_SEQUENCES / 2);
 }
 
 static void test_disobedient(void **state) {
@@ -247,6 +296,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_obedient),
         cmocka_unit_test(test_disobedient),
+        cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

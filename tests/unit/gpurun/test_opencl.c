@@ -359,6 +359,34 @@ static void test_modes(void **state) {
     assert_non_null(strstr(told, "none cannot run on the device"));
 }
 
+/* What the log says: device, a refusal, times; nothing twice. */
+static void test_log(void **state) {
+    (void)state;
+    char path[] = "/tmp/ctune-gpu-log-XXXXXX", text[4096] = "";
+    close(mkstemp(path));
+    setenv("CTUNE_GPU_LOG", path, 1);
+    ctune_gpu_reset();
+    float x[64];
+    static const struct ctune_gpu_region bad = {"bad", NULL, "__kernel void f(int x { }", 0};
+    struct ctune_gpu_array arrays[] = {array_of(x, 64, CTUNE_GPU_WRITE)};
+    for (int i = 0; i < 5; i++) {
+        assert_null(ctune_gpu_begin(&bad, arrays, 1));
+        assert_int_equal(set(x, 64, 2), 1);
+    }
+    unsetenv("CTUNE_GPU_LOG");
+    FILE *log = fopen(path, "r");
+    assert_true(fread(text, 1, sizeof text - 1, log) > 0);
+    fclose(log);
+    unlink(path);
+    assert_non_null(strstr(text, "ctune-gpu: opencl: "));
+    const char *refused = strstr(text, "ctune-gpu: bad: refused: the kernels do not compile");
+    assert_non_null(refused);
+    assert_null(strstr(refused + 20, "bad: refused"));
+    assert_non_null(strstr(text, "test: run 1, "));
+    assert_non_null(strstr(text, "test: run 4, "));
+    assert_null(strstr(text, "test: run 3, "));
+}
+
 /* A forked child runs the CPU code; its parent goes on with the device. */
 static void test_fork(void **state) {
     (void)state;
@@ -406,6 +434,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_launch_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_modes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_log, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,7 +120,7 @@ static inline const char *const *loops_programs(void) {
         "        }\n"
         "    }\n"
         "    def v.2 f32x4 = gather(alpha, line.b1[0], line.b1[8], 1.5f)\n"
-        "    store C[0][0] = extract(v.2, 3) + call sqrtf(line.b1[1])\n"
+        "    store C[0][0] = extract(slide(v.2, v.2, 1), 2) + call sqrtf(line.b1[1])\n"
         "    store D[0] = one.b2 / (f64) extract(v.2 + line.b1[4:4], 0)\n"
         "}\n",
         /* named */

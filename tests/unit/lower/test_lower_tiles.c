@@ -50,6 +50,26 @@ static void test_pieces(void **state) {
     fixture_clear(&f);
 }
 
+/* Steps of the reduction inside the tile, unrolled: with a rest, between cache tiles, packed; where
+ * something stands between the two levels, or they are not innermost, plain loops. */
+static void test_steps(void **state) {
+#define STEPS(by) "split i 3 -> i0 i1; split j 4 -> j0 j1; split k " by " -> k0 k1;"
+#define STEPS_TILE " unroll k1; unroll i1; vectorize j1; cache_write S0 at j0 register;"
+    fixture f;
+    (void)state;
+    fixture_init(&f, gemm);
+    assert_runs(&f, STEPS("2") "reorder i0 j0 k0 k1 i1 j1;" STEPS_TILE);
+    assert_runs(&f, STEPS("5") "reorder i0 j0 k0 k1 i1 j1;" STEPS_TILE
+                               "cache_read S0.1 at j0 pack; cache_read S0.0 at i0 pack");
+    assert_runs(&f, STEPS("8") "split k0 2 -> k2 k3; reorder k2 i0 j0 k3 k1 i1 j1;" STEPS_TILE
+                               "cache_read S0.1 at k2 pack");
+    assert_runs(&f, STEPS("4") "reorder k0 i0 j0 k1 i1 j1;" STEPS_TILE);
+    assert_runs(&f, STEPS("4") "reorder i0 j0 k0 i1 k1 j1;" STEPS_TILE);
+    assert_runs(&f, "split_domain i at i < 5;" STEPS("4") "reorder i0 j0 k0 k1 i1 j1;" STEPS_TILE);
+    assert_runs(&f, STEPS("4") "reorder i0 j0 k0 k1 i1 j1; tile k + i by 6 -> x at i0;" STEPS_TILE);
+    fixture_clear(&f);
+}
+
 /* Points of a tile that share an element of the target: an unrolled loop of the reduction, and two
  * dims in one index. They run as plain loops. */
 static void test_shared_elements(void **state) {
@@ -139,11 +159,9 @@ static void test_pack_of_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_register),
-        cmocka_unit_test(test_packs),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_shared_elements),
-        cmocka_unit_test(test_pack_without_tile),
+        cmocka_unit_test(test_register),        cmocka_unit_test(test_packs),
+        cmocka_unit_test(test_pieces),          cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_shared_elements), cmocka_unit_test(test_pack_without_tile),
         cmocka_unit_test(test_pack_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

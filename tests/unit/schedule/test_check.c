@@ -28,6 +28,34 @@ static void test_reduction(void **state) {
     fixture_clear(&f);
 }
 
+/* Two statements may update one element in any order, but not at the same time. */
+static void test_two_updates(void **state) {
+    static const struct {
+        const char *second;
+        bool is_apart;
+    } rows[] = {
+        {"C[i] += A[i]", true}, {"C[i + 1] += A[i]", false}, {"C[n - i - 1] += A[i]", false}};
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char text[500];
+        fixture f;
+        snprintf(text, sizeof text,
+                 "te 1\nregion r\nparam n i32\naxis i i32\ntensor C i32 [n + 1]\n"
+                 "tensor A i32 [n]\nstage S0: C[i] += A[i]\nstage S1: %s\n"
+                 "order {\n for i: 0 <= i < n {\n  S0\n  S1\n }\n}\n",
+                 rows[k].second);
+        fixture_init(&f, text, NULL, 0);
+        if (rows[k].is_apart) {
+            assert_legal(&f, "parallel i");
+            assert_legal(&f, "split i 8 -> i0 i1; vectorize i1");
+        } else {
+            assert_illegal(&f, "parallel i", "statements in the parallel loop i");
+            assert_illegal(&f, "split i 8 -> i0 i1; vectorize i1", "update the same element");
+        }
+        fixture_clear(&f);
+    }
+}
+
 static void test_seidel(void **state) {
     static const ctune_depvec vecs[] = {{0, 0, 3, {Z, Z, P}}, {0, 0, 3, {Z, P, N}}};
     fixture f;
@@ -41,6 +69,42 @@ static void test_seidel(void **state) {
     assert_legal(&f, "split j 4 -> j0 j1; split k 4 -> k0 k1");
     assert_legal(&f, "parallel i");
     assert_illegal(&f, "parallel j", "carried");
+    fixture_clear(&f);
+}
+
+static const char *const three_parts =
+    "te 1\nregion r\nparam n i32\naxis i i32\naxis j i32\naxis k i32\ntensor A f32 [n][n]\n"
+    "tensor B f32 [n][n]\nstage S0: A[i][j] = 0.0f\nstage S1: A[i][j] += B[i][k]\n"
+    "stage S2: B[i][j] = A[i][j]\norder {\n for i: 0 <= i < n {\n  for j: 0 <= j < n {\n   S0\n"
+    "   for k: 0 <= k < n {\n    S1\n   }\n   S2\n  }\n }\n}\n";
+
+static void test_fission(void **state) {
+    static const ctune_depvec vecs[] = {{0, 1, 2, {Z, Z}}, {1, 1, 3, {Z, Z, P}}, {1, 2, 2, {Z, Z}}};
+    static const ctune_depvec back[] = {{0, 1, 2, {Z, Z}}, {2, 1, 2, {Z, P}}};
+    static const ctune_depvec far[] = {{2, 0, 2, {Z, P}, true, {0, 8}, {0, 8}}};
+    fixture f;
+    (void)state;
+    fixture_init(&f, three_parts, vecs, 3);
+    assert_legal(&f, "fission j; fission i");
+    assert_legal(&f, "split j 4 -> j0 j1; fission j1; reorder k j1_2; vectorize j1_2; parallel i");
+    assert_legal(&f, "fission j; cache_write S1 at j_2 register");
+    assert_legal(&f, "split j 4 -> j0 j1; fission j1; reorder k j1_2; unroll j1_2; "
+                     "cache_write S1 at j0 register");
+    assert_illegal(&f, "split j 4 -> j0 j1; fission j1; parallel k", "parallel loop k");
+    assert_no(&f, "fission k", CTUNE_EREFUSED, "one part");
+    assert_no(&f, "unroll j; fission j", CTUNE_EREFUSED, "64 iterations");
+    assert_no(&f, "parallel j; fission j", CTUNE_EREFUSED, "annotated");
+    assert_no(&f, "cache_write S1 at j register; fission j", CTUNE_EREFUSED, "cache");
+    assert_no(&f, "tile i + j by 4 -> x at i; fission j", CTUNE_EREFUSED, "part of a sum");
+    fixture_clear(&f);
+    fixture_init(&f, three_parts, back, 2); /* what S2 writes S1 reads one j later */
+    assert_illegal(&f, "fission j", "backwards between parts");
+    assert_illegal(&f, "split j 4 -> j0 j1; fission j1", "backwards between parts");
+    assert_legal(&f, "split i 4 -> i0 i1");
+    fixture_clear(&f);
+    fixture_init(&f, three_parts, far, 1);
+    assert_legal(&f, "split j 8 -> j0 j1; fission j1");
+    assert_illegal(&f, "split j 12 -> j0 j1; fission j1", "backwards between parts");
     fixture_clear(&f);
 }
 
@@ -253,9 +317,10 @@ static void test_brute_force(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reduction),  cmocka_unit_test(test_seidel),
-        cmocka_unit_test(test_sums),       cmocka_unit_test(test_caches),
-        cmocka_unit_test(test_own_target), cmocka_unit_test(test_brute_force),
+        cmocka_unit_test(test_reduction),   cmocka_unit_test(test_fission),
+        cmocka_unit_test(test_two_updates), cmocka_unit_test(test_seidel),
+        cmocka_unit_test(test_sums),        cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_own_target),  cmocka_unit_test(test_brute_force),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,8 @@ static void test_bind(void **state) {
     assert_legal(&f, "bind i block.x");
     assert_legal(&f, "split j 32 -> j0 j1; bind i block.y; bind j0 block.x; bind j1 thread.x");
     assert_legal(&f, TILE BIND); /* threads inside serial loops */
-    assert_illegal(&f, "bind k block.x", "crosses the block.x loop k");
-    assert_illegal(&f, "split k 8 -> k0 k1; bind k1 thread.x", "crosses the thread.x loop k1");
+    assert_illegal(&f, "bind k block.x", "carried by the block.x loop k");
+    assert_illegal(&f, "split k 8 -> k0 k1; bind k1 thread.x", "thread.x loop k1");
     assert_no(&f, "bind i thread.x", CTUNE_EREFUSED, "split first");
     assert_no(&f, "bind i block.x; bind j block.x", CTUNE_EREFUSED, "same axis");
     assert_no(&f, "split i 8 -> i0 i1; bind i1 thread.x; bind j block.x", CTUNE_EREFUSED,
@@ -50,7 +50,7 @@ static void test_host(void **state) {
     assert_int_equal(ctune_nest_launch(&f.nest, ctune_nest_find(&f.nest, "j")),
                      ctune_nest_find(&f.nest, "j"));
     assert_true(ctune_nest_is_host(&f.nest, ctune_nest_find(&f.nest, "i")));
-    assert_illegal(&f, "bind k block.x; bind i block.y", "crosses the block.y loop i");
+    assert_illegal(&f, "bind k block.x; bind i block.y", "carried by the block.y loop i");
     /* i inside of the launch carries nothing: nobody waits there */
     assert_illegal(&f, "split i 4 -> i0 i1; reorder i0 j i1; bind j block.x", "j");
     fixture_clear(&f);
