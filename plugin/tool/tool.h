@@ -45,6 +45,10 @@ enum {
     X("CTUNE_MODEL", "cost model; default share/ctune/models/cpu.model of the installation")       \
     X("CTUNE_BLAS", "BLAS library for neural models; default the one that is installed")           \
     X("CTUNE_PLUGIN_DIR", "folder of the compiler plugins for `ctune cc` and `ctune flags`")       \
+    X("CTUNE_GPU", "programs with GPU regions: off, require, check; docs/gpu-runtime.md has more") \
+    X("CTUNE_GPU_API", "their interface: cuda or opencl; default CUDA, else an OpenCL GPU")        \
+    X("CTUNE_GPU_LOG", "1, or a file: what they do on the device, and for how long")               \
+    X("CTUNE_GPU_CACHE", "folder of their compiled kernels; default $XDG_CACHE_HOME/ctune/gpu")    \
     X("TMPDIR", "where working folders are made; default /tmp")
 
 /* ---- options -------------------------------------------------------------------------------- */

@@ -24,7 +24,8 @@ static struct {
     CUdevice device;
     CUcontext context;
     CUstream stream;
-    int cc; /* major * 10 + minor */
+    int cc;           /* major * 10 + minor */
+    size_t max_pitch; /* bytes, of a copy of pieces */
 } cu;
 
 typedef struct cuda_kernel {
@@ -81,12 +82,13 @@ static bool get_attribute(int what, int *value) {
 }
 
 static bool describe(gpu_device *out) {
-    int threads = 0, major = 0, minor = 0, shared = 0;
+    int threads = 0, major = 0, minor = 0, shared = 0, pitch = 0;
     if (!check(cu.cuDeviceGetName(out->name, sizeof out->name, cu.device), "cuDeviceGetName") ||
         !get_attribute(CU_DEVICE_MAX_THREADS_PER_BLOCK, &threads) ||
         !get_attribute(CU_DEVICE_COMPUTE_MAJOR, &major) ||
         !get_attribute(CU_DEVICE_COMPUTE_MINOR, &minor) ||
-        !get_attribute(CU_DEVICE_MAX_SHARED_OPTIN, &shared)) {
+        !get_attribute(CU_DEVICE_MAX_SHARED_OPTIN, &shared) ||
+        !get_attribute(CU_DEVICE_MAX_PITCH, &pitch)) {
         return false;
     }
     for (int i = 0; i < 3; i++) {
@@ -104,6 +106,7 @@ static bool describe(gpu_device *out) {
     out->max_threads = (unsigned)threads;
     out->shared_bytes = (size_t)shared;
     cu.cc = major * 10 + minor;
+    cu.max_pitch = (size_t)pitch;
     snprintf(out->version, sizeof out->version, "sm_%d", cu.cc);
     return true;
 }
@@ -186,9 +189,21 @@ static bool cuda_wait_program(void) {
     return check(cu.cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
+/* A piece at a time: one piece, or pieces too far apart for a copy of them all. */
+static bool is_by_row(const gpu_rect *rect) {
+    return rect->rows == 1 || rect->device_pitch > cu.max_pitch || rect->host_pitch > cu.max_pitch;
+}
+
 static bool cuda_copy_in(gpu_memory to, const void *from, const gpu_rect *rect) {
-    if (rect->rows == 1) {
-        return check(cu.cuMemcpyHtoDAsync(to, from, rect->row_bytes, cu.stream), "cuMemcpyHtoD");
+    if (is_by_row(rect)) {
+        bool ok = true;
+        for (size_t i = 0; ok && i < rect->rows; i++) {
+            ok = check(cu.cuMemcpyHtoDAsync(to + i * rect->device_pitch,
+                                            (const char *)from + i * rect->host_pitch,
+                                            rect->row_bytes, cu.stream),
+                       "cuMemcpyHtoD");
+        }
+        return ok;
     }
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -204,9 +219,15 @@ static bool cuda_copy_in(gpu_memory to, const void *from, const gpu_rect *rect) 
 }
 
 static bool cuda_copy_out(void *to, gpu_memory from, const gpu_rect *rect) {
-    if (rect->rows == 1) {
-        return check(cu.cuMemcpyDtoHAsync(to, from, rect->row_bytes, cu.stream), "cuMemcpyDtoH") &&
-               cuda_finish();
+    if (is_by_row(rect)) {
+        bool ok = true;
+        for (size_t i = 0; ok && i < rect->rows; i++) {
+            ok = check(cu.cuMemcpyDtoHAsync((char *)to + i * rect->host_pitch,
+                                            from + i * rect->device_pitch, rect->row_bytes,
+                                            cu.stream),
+                       "cuMemcpyDtoH");
+        }
+        return ok && cuda_finish();
     }
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = CU_MEMORYTYPE_DEVICE,

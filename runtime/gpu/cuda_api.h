@@ -28,6 +28,7 @@ enum {
     CU_DEVICE_MAX_THREADS_PER_BLOCK = 1,
     CU_DEVICE_MAX_BLOCK_DIM_X = 2, /* y, z: the next two */
     CU_DEVICE_MAX_GRID_DIM_X = 5,  /* y, z: the next two */
+    CU_DEVICE_MAX_PITCH = 11,      /* bytes, of a copy of pieces */
     CU_DEVICE_COMPUTE_MAJOR = 75,
     CU_DEVICE_COMPUTE_MINOR = 76,
     CU_DEVICE_MAX_SHARED_OPTIN = 97,

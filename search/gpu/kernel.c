@@ -52,7 +52,8 @@ static double issue_ns(const load *l) {
 
 static double shared_ns(const load *l) {
     double rate = fmin(1, l->warps * positive(l->kernel->ilp, 1) / shared_cycles);
-    return l->kernel->n_shared_passes * l->share / rate / l->device->ghz;
+    double passes = l->kernel->n_shared_passes + l->kernel->n_line_passes;
+    return passes * l->share / rate / l->device->ghz;
 }
 
 /* bytes at a rate of the whole device, of which the requests in flight can use so much. */

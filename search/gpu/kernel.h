@@ -2,9 +2,9 @@
  * Analytic time of a kernel from plain numbers, for devices that need not be there.
  *
  * A launch takes as long as its scarcest resource: arithmetic lanes, instruction issue, shared
- * memory, L2, device memory; each of the SM's at the rate that the resident warps can keep busy,
- * and by the SM with the most blocks. What the numbers count is the caller's to find out from a
- * nest. It ranks schedules; it does not promise times.
+ * memory with L1 (one unit), L2, device memory; each of the SM's at the rate that the resident
+ * warps can keep busy, and by the SM with the most blocks. What the numbers count is the caller's
+ * to find out from a nest. It ranks schedules; it does not promise times.
  */
 #ifndef CTUNE_SEARCH_GPU_KERNEL_H
 #define CTUNE_SEARCH_GPU_KERNEL_H
@@ -27,6 +27,8 @@ typedef struct ctune_kernel {
     double
         bytes_in_flight; /* of a thread: global bytes requested before the first is needed; 0: 4 */
     double n_shared_passes; /* of warps through shared memory, conflicts included */
+    double n_line_passes;   /* of warps' global requests through L1: lines of 128 bytes that they
+                               touch */
     double n_barriers;      /* of a block */
 } ctune_kernel;
 

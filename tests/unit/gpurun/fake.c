@@ -16,7 +16,8 @@ static struct {
 } allocations[MAX_ALLOCATIONS];
 
 void fake_reset(void) {
-    fake = (fake_state){.n_devices = 1, .cc = 90, .driver_version = 13000, .is_gpu = true};
+    fake = (fake_state){
+        .n_devices = 1, .cc = 90, .driver_version = 13000, .max_pitch = 2147483647, .is_gpu = true};
 }
 
 bool fake_step(const char *name) {

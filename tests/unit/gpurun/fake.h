@@ -18,7 +18,7 @@ typedef struct fake_state {
     long n_misuses; /* calls that a real driver would not take */
     char failed[64];
     char misuse[128];
-    int n_devices, cc, driver_version;
+    int n_devices, cc, driver_version, max_pitch;
     bool is_gpu; /* what the OpenCL device says it is */
 } fake_state;
 

@@ -101,6 +101,7 @@ CUresult cuDeviceGetAttribute(int *value, int what, CUdevice device) {
     STEP()
     static const int limits[] = {0, 1024, 1024, 1024, 64, 2147483647, 65535, 65535};
     *value = what <= 7                            ? limits[what]
+             : what == CU_DEVICE_MAX_PITCH        ? fake.max_pitch
              : what == CU_DEVICE_COMPUTE_MAJOR    ? fake.cc / 10
              : what == CU_DEVICE_COMPUTE_MINOR    ? fake.cc % 10
              : what == CU_DEVICE_MAX_SHARED_OPTIN ? 227 * 1024
@@ -231,6 +232,9 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) {
     (void)stream;
     STEP_IN_CONTEXT()
+    if (c->srcPitch > (size_t)fake.max_pitch || c->dstPitch > (size_t)fake.max_pitch) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     bool is_out = c->srcMemoryType == CU_MEMORYTYPE_DEVICE;
     size_t pitch = is_out ? c->srcPitch : c->dstPitch;
     char *device = fake_pointer(is_out ? c->srcDevice : c->dstDevice,

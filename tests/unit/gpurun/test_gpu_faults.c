@@ -214,6 +214,23 @@ static void test_devices(void **state) {
     expect_clean(0);
 }
 
+/* Pieces farther apart than the device can copy at once. */
+static void test_far_pieces(void **state) {
+    (void)state;
+    static int32_t x[10 * 500];
+    work_begin("cuda", "auto");
+    fake.max_pitch = 1999;
+    for (int i = 0; i < 10 * 500; i++) {
+        x[i] = i;
+    }
+    work_scale(x, 10, 100, 500, 3);
+    assert_int_equal(n_on_device, 1);
+    for (int i = 0; i < 10 * 500; i++) {
+        assert_int_equal(x[i], i % 500 < 100 ? 3 * i : i);
+    }
+    expect_clean(0);
+}
+
 /* device(A): the program's own memory of the device, which no copy goes to or from. */
 static void test_device_arrays(void **state) {
     (void)state;
@@ -317,11 +334,11 @@ static void test_pays(void **state) {
 int main(void) {
     setenv("CTUNE_GPU_CACHE", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cuda),          cmocka_unit_test(test_cuda_kept),
-        cmocka_unit_test(test_opencl),        cmocka_unit_test(test_opencl_kept),
-        cmocka_unit_test(test_disk),          cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_device_arrays), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_pays),
+        cmocka_unit_test(test_cuda),       cmocka_unit_test(test_cuda_kept),
+        cmocka_unit_test(test_opencl),     cmocka_unit_test(test_opencl_kept),
+        cmocka_unit_test(test_disk),       cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_far_pieces), cmocka_unit_test(test_device_arrays),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_pays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

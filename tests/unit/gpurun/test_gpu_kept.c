@@ -56,7 +56,8 @@ static void do_add(void) {
     long long x0 = pick(2) * pick(N - n + 1), y0 = pick(2) * 4 * pick((N - n) / 4 + 1);
     int before = n_on_device;
     for (long long i = 0; i < n; i++) {
-        m.truth[y][y0 + i] += (int32_t)a * m.truth[x][x0 + i];
+        m.truth[y][y0 + i] =
+            (int32_t)((uint32_t)m.truth[y][y0 + i] + (uint32_t)a * (uint32_t)m.truth[x][x0 + i]);
     }
     work_add(array[x] + x0, array[y] + y0, n, a, 1);
     bool on_device = n_on_device > before;

@@ -41,7 +41,7 @@ static void kernel_add(void *const *args, const unsigned grid[3], const unsigned
     long long n = number(args[2]), a = number(args[3]);
     int32_t *x = words(args[0], n), *y = words(args[1], n);
     for (long long i = 0; i < (long long)grid[0] * block[0] && i < n && x && y; i++) {
-        y[i] += (int32_t)a * x[i];
+        y[i] = (int32_t)((uint32_t)y[i] + (uint32_t)a * (uint32_t)x[i]);
     }
 }
 
@@ -60,7 +60,8 @@ static void kernel_scale(void *const *args, const unsigned grid[3], const unsign
     long long rows = number(args[1]), n = number(args[2]), pitch = number(args[3]);
     int32_t *x = words(args[0], (rows - 1) * pitch + n);
     for (long long i = 0; x && i < rows * n; i++) {
-        x[i / n * pitch + i % n] *= (int32_t)number(args[4]);
+        int32_t *at = &x[i / n * pitch + i % n];
+        *at = (int32_t)((uint32_t)*at * (uint32_t)number(args[4]));
     }
 }
 
@@ -139,7 +140,8 @@ static inline void work_scale(int32_t *x, long long rows, long long n, long long
     }
     if (run == NULL || !work_end(run)) {
         for (long long i = 0; i < rows * n; i++) {
-            x[i / n * pitch + i % n] *= (int32_t)a;
+            int32_t *at = &x[i / n * pitch + i % n];
+            *at = (int32_t)((uint32_t)*at * (uint32_t)a);
         }
     }
 }
