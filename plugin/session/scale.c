@@ -22,7 +22,7 @@
 /* Parts of the budget. */
 static const double PROBE_SHARE = 0.01;  /* what the short run should take */
 static const double PROBE_LIMIT = 0.15;  /* and may */
-static const double PREFIX_SHARE = 0.03; /* one run of a prefix */
+static const double PREFIX_SHARE = 0.06; /* one run of a prefix */
 static const double WHOLE_SHARE = 0.35;  /* one run at the sizes asked for, where these are no */
 static const double SMALL_SHARE = 0.05;  /* prefix; else one run at smaller ones */
 
@@ -65,11 +65,22 @@ static bool node_has(const ctune_node *node, int p) {
     return found;
 }
 
+/* Has the array a value for each step, such as a source's? What is worked on is another one. */
+static bool is_step_data(const ctune_region *region, int tensor) {
+    const ctune_tensor *t = &region->tensors[tensor];
+    bool has_other = false;
+    for (int i = 0; i < region->n_tensors; i++) {
+        has_other = has_other || (region->tensors[i].is_written && region->tensors[i].rank > 1);
+    }
+    return has_other && t->rank == 1 && !t->is_written && !ctune_tensor_is_index(region, tensor);
+}
+
 static bool data_has(const ctune_region *region, int p) {
     bool found = false;
     for (int i = 0; i < region->n_tensors; i++) {
-        for (int d = 0; d < region->tensors[i].rank; d++) {
-            found |= aff_has(region->tensors[i].extent[d], p);
+        const ctune_tensor *t = &region->tensors[i];
+        for (int d = is_step_data(region, i) ? 1 : 0; d < t->rank; d++) {
+            found |= aff_has(t->extent[d], p);
         }
     }
     for (int i = 0; i < region->n_divs; i++) {

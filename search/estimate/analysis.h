@@ -41,8 +41,15 @@ typedef struct est_path {
     double imbalance;                                /* >= 1: largest share over mean share */
     double forks;                                    /* entries of parallel loops */
     int first_ref, n_refs;                           /* in est_state.ref: target, then reads */
+    int8_t wave_pos, fixed_pos; /* dims of a loop that slides and of the one that a wave fixes for
+                                   each of its iterations; -1: there is none */
+    double fixed_by;            /* what an iteration of the first changes the second by */
     int8_t axis_pos[CTUNE_MAX_DEPTH]; /* [axis of the stage] its dim when that is all, else -1 */
 } est_path;
+
+/* Is the loop over tiles along the wave whose points slide? *shrink: iterations of the dim that the
+ * wave fixes for each of its steps. */
+bool est_is_diagonal(const est_path *path, const ctune_nnode *loop, double *shrink);
 
 /* One reference, mapped to the dims of its statement. */
 typedef struct est_ref {

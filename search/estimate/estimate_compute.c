@@ -119,7 +119,9 @@ static void find_vectors(est_kernel *b) {
         b->vector = path->pos[inner];
         b->lanes = path->extent[inner];
         b->n_vectors = ceil(b->lanes / b->width);
-    } else if (is_auto_vector(b, kernel, 2 * b->width)) {
+    } else if ((kernel >= 0 && ann_of(path, kernel) == CTUNE_ANN_SLIDE &&
+                est_ref_stride(b->target, path->pos[kernel]) == 1) ||
+               is_auto_vector(b, kernel, 2 * b->width)) {
         b->is_auto = true;
         b->is_slide = ann_of(path, kernel) == CTUNE_ANN_SLIDE;
         b->vector = path->pos[kernel];
@@ -261,10 +263,14 @@ static double count_ops(const est_kernel *b) {
  * them: instructions for each vector. */
 static bool is_transposed(const est_kernel *b, const est_ref *ref) {
     int last = ref->rank - 1;
-    return b->path->has_rows && b->kernel >= 0 && last > 0 &&
+    return (b->path->has_rows || b->is_register) && b->kernel >= 0 && last > 0 &&
            fabs(ref->coef[last][b->kernel]) == 1 && ref->coef[last][b->vector] == 0;
 }
-enum { TRANSPOSE_COST = 4 };
+
+/* Of several vectors the squares do not fit the registers together. */
+static double transpose_cost(const est_kernel *b) {
+    return b->n_vectors <= 1 ? 4 : b->n_vectors <= 2 ? 6 : 10;
+}
 
 /* Times an access costs where the lanes are read or written one by one, for each lane: in rows a
  * page and more apart they are misses of the first caches, too. */
@@ -279,7 +285,7 @@ static double count_loads(const est_kernel *b, const est_ref *ref, bool is_packe
     double n = n_copies(b, ref->mask);
     bool moves = b->vector >= 0 && (ref->mask >> b->vector & 1);
     if (moves && !is_packed && est_ref_stride(ref, b->vector) != 1) {
-        return is_transposed(b, ref) ? n * TRANSPOSE_COST
+        return is_transposed(b, ref) ? n * transpose_cost(b)
                                      : n / b->n_vectors * b->lanes * lane_cost(b, ref, 1.5);
     }
     double line = CTUNE_LINE_BYTES;
@@ -318,7 +324,7 @@ static double count_target(const est_kernel *b, double steps) {
     bool moves = b->vector >= 0 && (b->target->mask >> b->vector & 1);
     double n = n_copies(b, b->target->mask) * steps;
     bool is_scattered = moves && est_ref_stride(b->target, b->vector) != 1;
-    return is_scattered && is_transposed(b, b->target) ? n * TRANSPOSE_COST
+    return is_scattered && is_transposed(b, b->target) ? n * transpose_cost(b)
            : is_scattered ? n / b->n_vectors * b->lanes * lane_cost(b, b->target, 2)
                           : n;
 }

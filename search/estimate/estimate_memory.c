@@ -160,7 +160,13 @@ static double add_pack(est_state *s, const est_path *path, est_ref *ref, int at)
     }
     int inner = path->n > 0 ? path->pos[path->n - 1] : -1;
     bool is_straight = inner < 0 || est_ref_stride(ref, inner) == 1;
-    double cycles_per_elem = is_straight ? 2.0 * elem / s->target->vector_bytes + 0.05 : 1.0;
+    bool is_turned = false; /* blocks of rows become columns in registers */
+    for (int pos = 0; pos < path->stmt->n_dims; pos++) {
+        is_turned = is_turned || (elem >= 4 && est_ref_stride(ref, pos) == 1);
+    }
+    double cycles_per_elem = is_straight ? 2.0 * elem / s->target->vector_bytes + 0.05
+                             : is_turned ? 0.1 * elem
+                                         : 1.0;
     return path->entries[level] * n_elems * cycles_per_elem / path->threads;
 }
 

@@ -78,6 +78,30 @@ static void find_axes(est_path *path) {
     }
 }
 
+/* Are the loop's tiles along the wave whose points slide? Then they cut its steps, here counted
+ * with the dim that the wave fixes: as many of them as make the same part of the whole. */
+bool est_is_diagonal(const est_path *path, const ctune_nnode *loop, double *shrink) {
+    const ctune_sum *sum = loop->sum < 0 ? NULL : &path->nest->sum[loop->sum];
+    double coef[2] = {0, 0}, extent[2] = {1, 1};
+    if (sum == NULL || path->wave_pos < 0 || path->fixed_pos < 0 ||
+        sum->term[0].kind == CTUNE_SUM_LOOP) {
+        return false;
+    }
+    for (int side = 0; side < 2; side++) {
+        int dim = path->stmt->dims[side == 0 ? path->wave_pos : path->fixed_pos];
+        extent[side] = est_max(path->nest->form->tree->dims[dim].extent, 1);
+        for (int t = 0; t < sum->n; t++) {
+            bool is_its = sum->term[t].kind == CTUNE_SUM_DIM && sum->term[t].of == dim;
+            coef[side] += is_its ? sum->term[t].coef : 0;
+        }
+    }
+    if (coef[1] == 0 || coef[0] != -path->fixed_by * coef[1]) {
+        return false;
+    }
+    *shrink = extent[1] / (fabs(coef[1]) * extent[1] + fabs(coef[0]) * extent[0]);
+    return true;
+}
+
 /* A tile of a sum holds `step` values of its dim for each value of the other dims in it, and leans
  * against these: over all of them it reaches further. own: what the levels of each dim leave. */
 static void lean(const est_path *path, int level, const double *own, double *cover) {
@@ -85,16 +109,47 @@ static void lean(const est_path *path, int level, const double *own, double *cov
     for (int k = 0; k < level; k++) {
         const ctune_nnode *loop = &path->nest->node[path->node[k]];
         const ctune_sum *sum = loop->sum < 0 ? NULL : &path->nest->sum[loop->sum];
-        double reach = (double)loop->step;
+        double shrink = 1, reach = 0;
+        bool is_diagonal = est_is_diagonal(path, loop, &shrink);
         for (int t = 0; sum != NULL && t < sum->n; t++) {
             int pos =
                 sum->term[t].kind == CTUNE_SUM_DIM ? position_of(path->stmt, sum->term[t].of) : -1;
-            reach +=
-                pos >= 0 && pos != path->pos[k] ? abs(sum->term[t].coef) * (cover[pos] - 1) : 0;
+            bool is_other =
+                pos >= 0 && pos != path->pos[k] && !(is_diagonal && pos == path->wave_pos);
+            reach += is_other ? abs(sum->term[t].coef) * (cover[pos] - 1) : 0;
         }
+        reach = (reach + (double)loop->step) * shrink;
         if (sum != NULL) {
             cover[path->pos[k]] = est_min(cover[path->pos[k]], reach);
         }
+    }
+}
+
+/* A loop that slides in a wave is the innermost: the one inside it is fixed by the wave. */
+static void find_wave(est_path *path) {
+    const ctune_nest *nest = path->nest;
+    int slide = -1;
+    path->wave_pos = path->fixed_pos = -1;
+    path->fixed_by = 0;
+    for (int k = 0; k + 1 < path->n; k++) {
+        slide = nest->node[path->node[k]].ann == CTUNE_ANN_SLIDE ? k : slide;
+    }
+    for (int s = 0; s < nest->n_sums && slide >= 0; s++) {
+        const ctune_sum *sum = &nest->sum[s];
+        int node = path->node[slide];
+        bool is_pair = sum->n == 2 && sum->term[0].kind == CTUNE_SUM_LOOP;
+        int own = is_pair && sum->term[0].of == node ? 0 : is_pair && sum->term[1].of == node;
+        if (!is_pair || sum->term[own].of != node) {
+            continue;
+        }
+        const ctune_nnode *fixed = &nest->node[sum->term[1 - own].of];
+        path->wave_pos = (int8_t)position_of(path->stmt, nest->node[node].dim);
+        path->fixed_pos = (int8_t)position_of(path->stmt, fixed->dim);
+        path->fixed_by = -(double)sum->term[own].coef / sum->term[1 - own].coef;
+        memmove(&path->node[slide], &path->node[slide + 1],
+                (size_t)(path->n - 1 - slide) * sizeof *path->node);
+        path->node[path->n - 1] = (int16_t)node;
+        return;
     }
 }
 
@@ -149,6 +204,7 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctu
         }
     }
     sink_lanes(path);
+    find_wave(path);
     double range[CTUNE_MAX_DEPTH]; /* mean iterations of a dim in the loops so far */
     double own[CTUNE_MAX_DEPTH];
     for (int p = 0; p < path->stmt->n_dims; p++) {
@@ -161,8 +217,12 @@ bool est_path_init(est_path *path, const ctune_nest *nest, int i_node, const ctu
     for (int k = 0; k < path->n; k++) {
         const ctune_nnode *loop = &nest->node[path->node[k]];
         int pos = loop_position(nest, path->stmt, path->node[k], range);
+        double shrink;
+        bool is_diagonal = est_is_diagonal(path, loop, &shrink);
+        pos = is_diagonal ? path->fixed_pos : pos;
         path->pos[k] = (int8_t)pos;
-        path->extent[k] = trips_of(nest, loop, range[pos]);
+        path->extent[k] = is_diagonal ? est_max(ceil(range[pos] / ((double)loop->step * shrink)), 1)
+                                      : trips_of(nest, loop, range[pos]);
         range[pos] /= path->extent[k];
         path->entries[k + 1] = path->entries[k] * path->extent[k];
         if (loop->sum < 0) {
@@ -218,6 +278,20 @@ static void add_axes(const est_path *path, const ctune_aff *aff, double factor, 
     }
 }
 
+/* Where the elements lie in a skewed array, and how a loop in a wave moves: with the dim that the
+ * wave fixes. */
+static void skew_ref(est_ref *ref, const est_path *path) {
+    int by = ref->rank == 2 ? ctune_nest_skew_of(path->nest, ref->tensor) : -1;
+    for (int p = 0; p < path->stmt->n_dims && by >= 0; p++) {
+        double i = ref->coef[0][p], j = ref->coef[1][p];
+        ref->coef[0][p] = by * i + j;
+        ref->coef[1][p] = i;
+    }
+    for (int d = 0; d < ref->rank && path->wave_pos >= 0 && path->fixed_pos >= 0; d++) {
+        ref->coef[d][path->wave_pos] += path->fixed_by * ref->coef[d][path->fixed_pos];
+    }
+}
+
 void est_ref_init(est_ref *ref, const est_path *path, const ctune_access *access) {
     int n_dims = path->stmt->n_dims;
     ref->tensor = access->tensor;
@@ -231,6 +305,9 @@ void est_ref_init(est_ref *ref, const est_path *path, const ctune_access *access
             ref->coef[d][p] = 0;
         }
         add_axes(path, access->idx[d], 1, 0, ref->coef[d]);
+    }
+    skew_ref(ref, path);
+    for (int d = 0; d < ref->rank; d++) {
         for (int p = 0; p < n_dims; p++) {
             ref->mask |= ref->coef[d][p] != 0 ? 1u << p : 0;
         }

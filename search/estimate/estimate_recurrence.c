@@ -75,6 +75,13 @@ static double in_wave(const est_path *path, const ctune_sum *wave, int k) {
             }
         }
     }
+    for (int i = 0; i < path->n; i++) { /* tiles hold only so many steps */
+        const ctune_nnode *loop = &path->nest->node[path->node[i]];
+        double shrink;
+        if (est_is_diagonal(path, loop, &shrink)) {
+            n_steps = est_min(n_steps, (double)loop->step);
+        }
+    }
     double inside = path->entries[path->n] / path->entries[last + 1];
     return est_max(n_points / est_max(n_steps, 1), 1) * inside;
 }

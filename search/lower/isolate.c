@@ -144,7 +144,9 @@ ctune_status lower_isolated(lowerer *w, int node, ctune_lnode *into) {
     int tile[CTUNE_MAX_DEPTH];
     int kid = w->nest->node[node].first;
     bool has_parts = kid >= 0 && w->nest->node[kid].next >= 0;
-    int n = has_parts && !w->no_register && w->n_isolated == 0 ? find_tiles(w, node, tile) : 0;
+    int n = has_parts && !w->no_register && w->n_isolated == 0 && w->n_refuted == 0
+                ? find_tiles(w, node, tile)
+                : 0;
     if (n == 0) {
         return lower_children(w, node, into);
     }
@@ -169,9 +171,25 @@ ctune_status lower_isolated(lowerer *w, int node, ctune_lnode *into) {
         memcpy(w->packed, saved->packed, sizeof w->packed);
         memcpy(w->pending, saved->cons, sizeof w->pending);
         memcpy(w->pending_tile, saved->tiles, sizeof w->pending_tile);
+        w->refuted = guard->conds;
+        w->n_refuted = guard->n_conds;
         status = lower_children(w, node, rest);
+        w->n_refuted = 0;
     }
     return status;
+}
+
+bool lower_is_refuted(const lowerer *w, const ctune_lnode *guard) {
+    for (int i = 0; i < w->n_refuted; i++) {
+        bool is_asked = false;
+        for (int k = 0; k < guard->n_conds; k++) {
+            is_asked = is_asked || ctune_aff_is_equal(w->refuted[i], guard->conds[k]);
+        }
+        if (!is_asked) {
+            return false;
+        }
+    }
+    return w->n_refuted > 0;
 }
 
 /* Does an open, whole tile say that the dim is in its range? */

@@ -1,7 +1,7 @@
 /*
  * State shared by the files of the lowering: lower.c (walk), range.c (bounds of loops), guards.c
  * and fixed.c (conditions), import.c (stages as values), placed.c (placed statements), tile.c and
- * partial.c (register tiles), pack.c, temps.c, threads.c.
+ * partial.c (register tiles), pack.c and turn.c, temps.c, threads.c.
  */
 #ifndef CTUNE_SEARCH_LOWER_PRIVATE_H
 #define CTUNE_SEARCH_LOWER_PRIVATE_H
@@ -128,7 +128,9 @@ typedef struct lowerer {
     int n_joined[CTUNE_MAX_STMTS];             /* placed statements: ways to be read; others: 0 */
     lower_scope *joined[CTUNE_MAX_STMTS];      /* [n_joined] */
     int n_isolated, isolated[CTUNE_MAX_DEPTH]; /* loops over tiles that are whole (isolate.c) */
-    bool no_register;                          /* lower register tiles as plain loops (prologues) */
+    int n_refuted; /* conditions of which one does not hold: the tiles around are not whole */
+    const ctune_aff *const *refuted;
+    bool no_register;     /* lower register tiles as plain loops (prologues) */
     int parallel_node;    /* nest node of the open outermost PARALLEL loop, -1 */
     int n_thread_buffers; /* THREAD buffers of that loop, to be declared in its body */
     int thread_buffer[LOWER_MAX_THREAD_BUFFERS];
@@ -285,6 +287,8 @@ void lower_instance(lowerer *w, const lower_env *env, bool with_preds, ctune_lno
 ctune_status lower_isolated(lowerer *w, int node, ctune_lnode *into);
 /* Is the dim all that a constraint is about, parameters aside? */
 bool lower_is_alone_in(const ctune_aff *con, int dim);
+/* Can the conditions of the guard not all hold, because the tiles around are not whole? */
+bool lower_is_refuted(const lowerer *w, const ctune_lnode *guard);
 /* Bounds of a dim lose what whole tiles imply. */
 void lower_drop_isolated(const lowerer *w, const ctune_stmt *s, int dim, ctune_bounds *bounds);
 
@@ -396,6 +400,25 @@ ctune_status lower_shared_at(lowerer *w, int node, int kid, ctune_lnode *into);
 /* Is the read copied? Then where its element is; idx: the tensor's indices. */
 bool lower_shared_place(lowerer *w, int stmt, const ctune_expr *read, const ctune_place *tensor,
                         ctune_place *place);
+
+/* The open panel of a copy: its elements [lo, end), the value or zero. */
+void lower_copy_lanes(lowerer *w, const lower_packed *p, int dim, const ctune_aff *lo,
+                      const ctune_aff *end, bool is_zero, ctune_lnode *into);
+/* Conditions for a whole panel to be valid, beyond what its own loop says: their number; conds
+ * [lo->n + hi->n]. */
+int lower_panel_conds(lowerer *w, const lower_packed *p, const lower_limit *lo,
+                      const lower_limit *hi, const ctune_aff **conds);
+/* One step of the open panel, whole or not. */
+ctune_status lower_fill_panel(lowerer *w, const lower_packed *p, int dim, ctune_lnode *into);
+
+/* ---- turn.c
+ * --------------------------------------------------------------------------------------------
+ */
+/* The open panel (over dim) for all values lo .. hi of q_dim, by blocks that are turned; *is_done
+ * false: it cannot be so, and nothing has been done. */
+ctune_status lower_turn(lowerer *w, const lower_packed *p, int dim, int q_dim,
+                        const lower_limit *lo, const lower_limit *hi, ctune_lnode *into,
+                        bool *is_done);
 
 /* ---- threads.c
  * --------------------------------------------------------------------------------------------

@@ -217,8 +217,7 @@ static ctune_status buffer_extent(lowerer *w, int stmt, int dim, int64_t cap, in
 
 /* ---- the copy loops -------------------------------------------------------------------------- */
 
-/* Store the value (or zero) for the elements [lo, end) of the open panel. */
-static void lane_loop(lowerer *w, const lower_packed *p, int dim, const ctune_aff *lo,
+void lower_copy_lanes(lowerer *w, const lower_packed *p, int dim, const ctune_aff *lo,
                       const ctune_aff *end, bool is_zero, ctune_lnode *into) {
     ctune_loops *l = w->loops;
     int var = ctune_loops_index_var(l, "lane");
@@ -235,9 +234,8 @@ static void lane_loop(lowerer *w, const lower_packed *p, int dim, const ctune_af
     lower_pop(w);
 }
 
-/* Conditions for a whole panel to be valid, beyond what its own loop says. */
-static int panel_conds(lowerer *w, const lower_packed *p, const lower_limit *lo,
-                       const lower_limit *hi, const ctune_aff **conds) {
+int lower_panel_conds(lowerer *w, const lower_packed *p, const lower_limit *lo,
+                      const lower_limit *hi, const ctune_aff **conds) {
     const ctune_aff *first = ctune_loops_var_aff(w->loops, p->tile_var, 1, 0);
     const ctune_aff *last = ctune_aff_add_const(w->arena, first, p->tile - 1);
     int n = 0;
@@ -259,7 +257,7 @@ static int panel_conds(lowerer *w, const lower_packed *p, const lower_limit *lo,
     return n;
 }
 
-static ctune_status fill_panel(lowerer *w, const lower_packed *p, int dim, ctune_lnode *into) {
+ctune_status lower_fill_panel(lowerer *w, const lower_packed *p, int dim, ctune_lnode *into) {
     ctune_loops *l = w->loops;
     lower_limit lo, hi;
     ctune_status status = lower_bounds(w, p->stmt, dim, &lo, &hi);
@@ -267,11 +265,11 @@ static ctune_status fill_panel(lowerer *w, const lower_packed *p, int dim, ctune
         return status;
     }
     const ctune_aff **conds = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, lo.n + hi.n + 1);
-    int n = conds == NULL ? 0 : panel_conds(w, p, &lo, &hi, conds);
+    int n = conds == NULL ? 0 : lower_panel_conds(w, p, &lo, &hi, conds);
     const ctune_aff *first = ctune_loops_var_aff(l, p->tile_var, 1, 0);
     const ctune_aff *end = ctune_aff_add_const(w->arena, first, p->tile);
     if (n == 0) {
-        lane_loop(w, p, dim, first, end, false, into);
+        lower_copy_lanes(w, p, dim, first, end, false, into);
         return CTUNE_OK;
     }
     ctune_lnode *guard = ctune_lnode_if(l, conds, n, NULL);
@@ -281,9 +279,10 @@ static ctune_status fill_panel(lowerer *w, const lower_packed *p, int dim, ctune
     }
     ctune_lnode_append(into, guard);
     guard->other = rest;
-    lane_loop(w, p, dim, first, end, false, guard);
-    lane_loop(w, p, dim, first, end, true, rest);
-    lane_loop(w, p, dim, lower_limit_aff(w, &lo, 0), lower_limit_aff(w, &hi, 1), false, rest);
+    lower_copy_lanes(w, p, dim, first, end, false, guard);
+    lower_copy_lanes(w, p, dim, first, end, true, rest);
+    lower_copy_lanes(w, p, dim, lower_limit_aff(w, &lo, 0), lower_limit_aff(w, &hi, 1), false,
+                     rest);
     return CTUNE_OK;
 }
 
@@ -294,6 +293,7 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, int at,
     ctune_status status = CTUNE_OK;
     lower_packed fill = *packed;
     ctune_lnode *panels = NULL;
+    bool is_turned = false;
     int n_pushed = 0, dim = packed->tile_pos >= 0 ? s->dims[packed->tile_pos] : -1;
     int first = dim >= 0 ? dim : packed->n_seq > 0 ? s->dims[packed->seq_pos[0]] : -1;
     if (first >= 0) { /* other loops may be empty: then nothing may be read */
@@ -321,14 +321,19 @@ static ctune_status copy_panels(lowerer *w, const lower_packed *packed, int at,
         lower_limit lo, hi;
         status = lower_bounds(w, packed->stmt, seq_dim, &lo, &hi);
         int var = ctune_loops_index_var(l, w->tree->dims[seq_dim].name);
-        if (status == CTUNE_OK) {
+        if (status == CTUNE_OK && dim >= 0 && i + 1 == packed->n_seq) {
+            status = lower_turn(w, &fill, dim, seq_dim, &lo, &hi, into, &is_turned);
+        }
+        if (status == CTUNE_OK && !is_turned) {
             into = lower_for(w, var, &lo, &hi, 1, CTUNE_LANN_SERIAL, into);
         }
         lower_push(w, var, seq_dim, 1, -1);
         n_pushed++;
     }
-    if (status == CTUNE_OK && dim >= 0) {
-        status = fill_panel(w, &fill, dim, into);
+    if (status == CTUNE_OK && is_turned) {
+        /* whole already */
+    } else if (status == CTUNE_OK && dim >= 0) {
+        status = lower_fill_panel(w, &fill, dim, into);
     } else if (status == CTUNE_OK) {
         lower_env env;
         ctune_place place;

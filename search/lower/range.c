@@ -403,19 +403,38 @@ ctune_status lower_bounds(lowerer *w, int stmt, int dim, lower_limit *lo, lower_
 
 /* ---- as indices ------------------------------------------------------------------------------ */
 
-/* Values of the region's axes that are open loops as they stand, for the loads in bounds: each axis
- * is a dim of one open loop at most. */
-static const ctune_aff *const *open_axes(lowerer *w) {
+/* Does the statement stand in the innermost loop of the nest that is open? */
+static bool is_here(const lowerer *w, int stmt) {
+    for (int i = w->n_open - 1; i >= 0; i--) {
+        if (w->open[i].node >= 0) {
+            return lower_is_ancestor(w, w->open[i].node, ctune_nest_find_stmt(w->nest, stmt));
+        }
+    }
+    return true;
+}
+
+/* Values of the region's axes that are open loops as they stand, for the loads in a row of bounds.
+ * A structure may have one axis as different loops around different statements: where both are open
+ * and the row asks, the program is refused. */
+static const ctune_aff *const *open_axes(lowerer *w, const ctune_aff *row) {
     const ctune_aff **axis = CTUNE_NEW_ARRAY(w->arena, const ctune_aff *, w->region->n_axes + 1);
-    for (int s = 0; axis != NULL && s < w->tree->n_stmts; s++) {
+    int *from = CTUNE_NEW_ARRAY(w->arena, int, w->region->n_axes + 1); /* the dim that gave it */
+    for (int s = 0; axis != NULL && from != NULL && s < w->tree->n_stmts; s++) {
         const ctune_stmt *stmt = &w->tree->stmts[s];
         const ctune_stage *stage = &w->region->stages[stmt->stage];
-        for (int d = 0; d < stage->n_axes; d++) {
-            int dim = ctune_stmt_dim(stmt, d);
+        for (int d = 0; d < stage->n_axes && is_here(w, s); d++) {
+            int dim = ctune_stmt_dim(stmt, d), id = stage->axes[d];
             for (int i = 0; dim >= 0 && i < w->n_open; i++) {
-                if (w->open[i].dim == dim && w->open[i].step == 1) {
-                    axis[stage->axes[d]] = ctune_loops_var_aff(w->loops, w->open[i].var, 1, 0);
+                if (w->open[i].dim != dim || w->open[i].step != 1) {
+                    continue;
                 }
+                bool is_other = axis[id] != NULL && from[id] != dim;
+                if (is_other && ctune_aff_div_uses_axis(w->region, row, id)) {
+                    ctune_loops_fail(w->loops, CTUNE_EREFUSED,
+                                     "a bound is read at values that two loops give");
+                }
+                axis[id] = ctune_loops_var_aff(w->loops, w->open[i].var, 1, 0);
+                from[id] = dim;
             }
         }
     }
@@ -431,7 +450,7 @@ const ctune_aff *lower_row_aff(lowerer *w, const ctune_aff *row) {
         const ctune_term *term = &row->terms[t];
         const ctune_aff *part = ctune_aff_term(w->arena, term->kind, term->id, 1);
         if (term->kind == CTUNE_TERM_DIV) {
-            part = ctune_loops_import_div(w->loops, term->id, open_axes(w));
+            part = ctune_loops_import_div(w->loops, term->id, open_axes(w, row));
         }
         sum = ctune_aff_add(w->arena, sum, ctune_aff_scale(w->arena, part, term->coef));
     }

@@ -14,7 +14,7 @@
  */
 #include "search/lower/lower_private.h"
 
-enum { PAD = 8, BLOCK = 8 };
+enum { PAD = 8, BLOCK = 16 };
 
 typedef struct box {
     const ctune_aff *first[2], *end[2]; /* of the two indices; NULL: nothing yet */

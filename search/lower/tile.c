@@ -19,12 +19,13 @@
 
 /* ---- which loops are the tile ---------------------------------------------------------------- */
 
-/* A loop of the reduction whose only child, its inner level, is unrolled: the node of that, -1. */
+/* A loop of the reduction whose only child, its inner level, is unrolled: the node of that, -1.
+ * One whose steps a wave counts stays on their grid. */
 static int unrolled_reduction(const lowerer *w, int stmt, int node) {
     const ctune_nnode *nn = &w->nest->node[node];
     const ctune_stmt *s = &w->tree->stmts[stmt];
     if (nn->kind != CTUNE_NN_LOOP || nn->step == 1 || nn->sum >= 0 || nn->ann != CTUNE_ANN_SERIAL ||
-        nn->first < 0) {
+        nn->first < 0 || ctune_nest_is_aligned(w->nest, node)) {
         return -1;
     }
     const ctune_nnode *kid = &w->nest->node[nn->first];
@@ -369,15 +370,20 @@ ctune_status lower_register(lowerer *w, int node, int stmt, ctune_lnode *into) {
         int dim = tile.n_tile > 0 ? s->dims[b.tile[0].pos] : b.inner_dim[0];
         into = lower_param_guard(w, stmt, dim, into);
     }
-    if (tile.n_inner > 0 && lower_shares_loops(w, node)) {
+    /* one element is loaded and stored only where the reduction runs at all: bounds of a tile's
+     * dims say so, those of the loops around do not */
+    if (tile.n_inner > 0 && (tile.n_tile == 0 || lower_shares_loops(w, node))) {
         into = lower_exists_guard(w, stmt, b.inner_dim[tile.n_inner - 1], into);
     }
     ctune_lnode *full = guard->n_conds > 0 ? guard : into;
-    if (guard->n_conds > 0) {
+    bool is_refuted = lower_is_refuted(w, guard);
+    if (is_refuted) {
+        partial = into;
+    } else if (guard->n_conds > 0) {
         ctune_lnode_append(into, guard);
         guard->other = partial;
     }
-    status = lower_full_tile(w, &b, &tile, full);
+    status = is_refuted ? CTUNE_OK : lower_full_tile(w, &b, &tile, full);
     if (status == CTUNE_OK && guard->n_conds > 0) {
         status = alone && !b.is_interior ? lower_partial_tile(w, &b, partial)
                                          : plain_tile(w, &tile, partial);

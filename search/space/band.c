@@ -318,6 +318,49 @@ static void add_tile(solver *s, const form_space *fs, int g, band *b) {
     }
 }
 
+static int group_of(const solver *s, int dim) {
+    for (int g = 0; g < s->n_groups; g++) {
+        if (s->group[g].dim[s->stmt[0]] == dim) {
+            return g;
+        }
+    }
+    return -1;
+}
+
+/* Tiles along the wavefronts of the chain inside: the loop's least skew against their sum. */
+static void add_diagonal(solver *s, const form_space *fs, const chain *c, band *b) {
+    const ctune_nest *nest = &fs->base;
+    band_tile *t = &b->tile[b->n];
+    if (b->n == MAX_BAND_TILES || s->n != 1 || c->stmt != s->stmt[0] || c->wave.skew == 0) {
+        return;
+    }
+    int outer = group_of(s, nest->node[c->wave.node[0]].dim);
+    int inner = group_of(s, nest->node[c->wave.node[1]].dim);
+    if (outer < 0 || inner <= outer) {
+        return;
+    }
+    memset(s->skew, 0, sizeof s->skew);
+    s->skew[outer + 1] = c->wave.skew;
+    while (!find_shifts(s, inner)) {
+        if (++s->skew[0] > MAX_SKEW_SUM) {
+            return;
+        }
+    }
+    if (!make_sum(s, inner, &t->sum)) {
+        return;
+    }
+    t->extent = extent_of(s, &s->group[inner]) + c->wave.skew * extent_of(s, &s->group[outer]);
+    t->dim = (int16_t)first_dim(s, &s->group[inner]);
+    t->skew = s->skew[0];
+    t->is_diagonal = true;
+    space_loop_name(nest, nest->form->tree->dims[t->dim].name, 'd', t->name);
+    choose_sizes(t->extent, 4, t->size, &t->n_sizes);
+    b->n++;
+    if (!is_legal(nest, b, false)) {
+        b->n--;
+    }
+}
+
 static int list_stmts(const ctune_nest *nest, int loop, int *out) {
     int n = 0;
     for (int i = 1; i < nest->n_nodes; i++) {
@@ -372,6 +415,9 @@ static bool add_band(form_space *fs, int loop, bool has_threads) {
     find_groups(&s);
     for (int g = 0; g < s.n_groups; g++) {
         add_tile(&s, fs, g, b);
+    }
+    for (int k = 0; k < fs->n_chains; k++) {
+        add_diagonal(&s, fs, fs->chain[k], b);
     }
     b->may_wave = has_threads && b->n > 0 && is_legal(&fs->base, b, true);
     fs->n_bands += b->n > 0;

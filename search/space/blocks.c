@@ -14,6 +14,8 @@
  *   4. loops of what is left that carry nothing moved inside all others: rows in lanes.
  *
  * A variant is worth having when most of the work leaves its tiles.
+ * Where none is, strips: a step that updates all later columns (k in k < j) is turned round, so
+ * that a block of columns, which fits a cache, gets all steps before its own at once.
  */
 #include "search/space/space_private.h"
 
@@ -39,6 +41,7 @@ typedef struct draft {
     bool is_illegal;     /* what they make together is not legal */
     int index[2];        /* of the target: what the block is over */
     const char *size[2]; /* "@", or a number */
+    loop_name step;      /* the loop inside the outermost block */
     bool is_cut_twice;   /* a reduction is split for both blocks */
     ctune_status status; /* memory */
 } draft;
@@ -292,8 +295,13 @@ static bool add_block(draft *d, const char *main, int i, const char *size) {
     }
     char *name = d->block[d->n_blocks];
     snprintf(name, CTUNE_NAME_BYTES, "%.16s_b", tree->dims[sum[0]].name);
-    if (!step(d, "block %s by %s -> %s at %s", text, size, name, tree->dims[top].name)) {
+    loop_name around;
+    snprintf(around, sizeof around, "%s", tree->dims[top].name);
+    if (!step(d, "block %s by %s -> %s at %s", text, size, name, around)) {
         return false;
+    }
+    if (d->n_blocks == 0) {
+        memcpy(d->step, around, sizeof around);
     }
     d->index[d->n_blocks] = i;
     d->size[d->n_blocks++] = size;
@@ -583,12 +591,15 @@ static void sink_rows(draft *d) {
 
 /* ---- variants -------------------------------------------------------------------------------- */
 
+/* What most of the work does: leaves its tiles; lies between two ends; waits in strips. */
+typedef enum variant_kind { LEAVE, MIDDLE, STRIPS } variant_kind;
+
 /* Block loops, outermost first: over which index of the target, how large. */
 typedef struct variant {
     int n;
     int index[2];
     const char *size[2];
-    bool is_cut_twice; /* only for reductions that are split for both */
+    variant_kind kind;
 } variant;
 
 static ctune_status begin(draft *d, ctune_ctx *ctx, ctune_program *program, ctune_text *text) {
@@ -618,11 +629,11 @@ static double build(draft *d, const variant *v) {
             return 0;
         }
     }
-    split_reductions(d, v->is_cut_twice);
-    if (v->is_cut_twice && !d->is_cut_twice) {
+    split_reductions(d, v->kind == MIDDLE);
+    if (v->kind == MIDDLE && !d->is_cut_twice) {
         return 0;
     }
-    if (v->n == 2 && !v->is_cut_twice) {
+    if (v->n == 2 && v->kind == LEAVE) {
         split_blocks(d);
     }
     if (!distribute(d)) {
@@ -646,13 +657,47 @@ static double build(draft *d, const variant *v) {
     return part;
 }
 
+/* Work of the statements in the loop of that name. */
+static double work_in(const draft *d, const char *name) {
+    const ctune_tnode *loop = find_loop(d->tree->root, d->tree, name);
+    double work = 0;
+    for (int s = 0; s < d->tree->n_stmts && loop != NULL; s++) {
+        work += ctune_tnode_has_stmt(loop, s) ? work_of(d->tree, s) : 0;
+    }
+    return work;
+}
+
+/* Strips over index i of the target: the part of the work in steps before the strip's own. */
+static double build_strips(draft *d, int i) {
+    loop_name main;
+    snprintf(main, sizeof main, "%s",
+             ctune_stmt_name(d->program->region, d->tree, heaviest(d->tree)));
+    if (!add_block(d, main, i, "@") ||
+        !step(d, "split_domain %s at %s - @*%s < 0", d->step, d->step, d->block[0])) {
+        return 0;
+    }
+    double before = work_in(d, d->step), all = 0;
+    for (int s = 0; s < d->tree->n_stmts; s++) {
+        all += work_of(d->tree, s);
+    }
+    if (!distribute(d)) {
+        d->is_illegal = true;
+        return 0;
+    }
+    return before / (all > 0 ? all : 1);
+}
+
+static double build_variant(draft *d, const variant *v) {
+    return v->kind == STRIPS ? build_strips(d, v->index[0]) : build(d, v);
+}
+
 /* The same, into an empty text. Steps are checked together; where that fails, one by one. */
 static ctune_status try_build(ctune_ctx *ctx, ctune_program *program, const variant *v,
                               ctune_text *text, double *part) {
     draft d;
     ctune_status status = begin(&d, ctx, program, text);
     bool was_deferred = ctune_deps_defer(program->deps, true);
-    *part = status == CTUNE_OK ? build(&d, v) : 0;
+    *part = status == CTUNE_OK ? build_variant(&d, v) : 0;
     ctune_deps_defer(program->deps, was_deferred);
     if (status == CTUNE_OK && d.status == CTUNE_OK && d.is_illegal) {
         end(&d);
@@ -660,7 +705,7 @@ static ctune_status try_build(ctune_ctx *ctx, ctune_program *program, const vari
         ctune_text_init(text);
         status = begin(&d, ctx, program, text);
         d.is_careful = true;
-        *part = status == CTUNE_OK ? build(&d, v) : 0;
+        *part = status == CTUNE_OK ? build_variant(&d, v) : 0;
     }
     status = status == CTUNE_OK ? d.status : status;
     end(&d);
@@ -694,33 +739,34 @@ static bool is_free(const ctune_space *space) {
     return false;
 }
 
-ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text *out) {
+/* May the statement's reduction run in any order? */
+static bool has_free_order(const ctune_region *region, const ctune_stage *stage) {
+    return ctune_update_get(stage->update)->is_assoc &&
+           (!ctune_type_is_float(stage->calc) || ctune_stage_may_reassoc(region, stage));
+}
+
+/* Variants of one kind; *best is the part of the work of the one in out. */
+static ctune_status try_kind(ctune_ctx *ctx, ctune_program *program, variant_kind kind, int n_idx,
+                             double *best, ctune_text *out) {
     static const variant variants[] = {
-        {1, {1, 0}, {"@", NULL}, false}, {1, {0, 0}, {"@", NULL}, false},
-        {2, {1, 0}, {"@", "@"}, false},  {2, {0, 1}, {"@", "@"}, false},
-        {2, {1, 0}, {"@", "8"}, true},   {2, {0, 1}, {"8", "@"}, true},
+        {1, {1, 0}, {"@", NULL}, LEAVE},  {1, {0, 0}, {"@", NULL}, LEAVE},
+        {2, {1, 0}, {"@", "@"}, LEAVE},   {2, {0, 1}, {"@", "@"}, LEAVE},
+        {2, {1, 0}, {"@", "8"}, MIDDLE},  {2, {0, 1}, {"8", "@"}, MIDDLE},
+        {1, {1, 0}, {"@", NULL}, STRIPS}, {1, {0, 0}, {"@", NULL}, STRIPS},
     };
-    ctune_program *program = space->program;
-    const ctune_tree *source = program->form[0]->tree;
-    int main = heaviest(source);
-    if (main < 0 || is_free(space)) {
-        return CTUNE_OK;
-    }
-    const ctune_stage *stage = &program->region->stages[source->stmts[main].stage];
-    double best = 0.5;
     ctune_status status = CTUNE_OK;
     for (size_t k = 0; k < sizeof variants / sizeof *variants && status == CTUNE_OK; k++) {
         const variant *v = &variants[k];
-        if (best > 0.8 || v->index[0] >= stage->target.n_idx ||
-            v->index[v->n - 1] >= stage->target.n_idx) {
+        if (v->kind != kind || *best > (kind == STRIPS ? 0.5 : 0.8) || v->index[0] >= n_idx ||
+            v->index[v->n - 1] >= n_idx) {
             continue;
         }
         ctune_text text;
         double part;
         ctune_text_init(&text);
         status = try_build(ctx, program, v, &text, &part);
-        if (status == CTUNE_OK && part > best) {
-            best = part;
+        if (status == CTUNE_OK && part > *best) {
+            *best = part;
             ctune_text_clear(out);
             *out = text;
         } else {
@@ -728,4 +774,22 @@ ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text
         }
     }
     return status;
+}
+
+ctune_status blocks_propose(ctune_ctx *ctx, const ctune_space *space, ctune_text *out) {
+    ctune_program *program = space->program;
+    const ctune_tree *source = program->form[0]->tree;
+    int main = heaviest(source);
+    if (main < 0 || is_free(space)) {
+        return CTUNE_OK;
+    }
+    const ctune_stage *stage = &program->region->stages[source->stmts[main].stage];
+    bool is_reorderable = has_free_order(program->region, stage);
+    double best = 0.5;
+    ctune_status status = CTUNE_OK;
+    for (int kind = is_reorderable ? MIDDLE : LEAVE; kind >= 0 && status == CTUNE_OK; kind--) {
+        status = try_kind(ctx, program, (variant_kind)kind, stage->target.n_idx, &best, out);
+    }
+    return status == CTUNE_OK ? try_kind(ctx, program, STRIPS, stage->target.n_idx, &best, out)
+                              : status;
 }

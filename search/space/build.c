@@ -281,7 +281,7 @@ bool plan_build(const chain *c, const plan *p, ctune_nest *nest, ctune_schedule 
         for (int d = 0; d < c->m; d++) {
             b.mid[d] = b.cache[d] = b.reg[d] = -1;
         }
-        b.ok = wave_build(&c->wave, p->wave, nest, schedule, &b.order[b.n_order++]);
+        b.ok = wave_build(&c->wave, p->wave, p->skews, nest, schedule, &b.order[b.n_order++]);
     } else {
         split_all(&b);
         if (!b.ok) {

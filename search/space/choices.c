@@ -420,7 +420,11 @@ static void choose_packs(const ctune_nest *nest, chain *c) {
             is_known = is_known || is_same_access(&stage->reads[k]->access, access);
         }
         int at = whole_at(nest, c, r);
-        if (dims == 0 || dims == all || is_known ||
+        /* used once: a copy pays only where it turns what lanes would have to pick up one by one */
+        bool is_turned =
+            dims == all && c->v[0] >= 0 && !(c->reduce >> c->v[0] & 1) &&
+            choice_contiguity(nest, c->stmt, access, nest->node[c->node[c->v[0]]].dim) < 0;
+        if (dims == 0 || (dims == all && !is_turned) || is_known ||
             (at < 0 && is_written_under(nest, access->tensor, c->node[0]))) {
             continue;
         }

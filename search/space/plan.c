@@ -169,6 +169,7 @@ void plan_decode(const chain *c, const ctune_point *point, plan *out, active_lis
     }
     if (out->shape == SHAPE_WAVE) {
         out->wave = c->wave.size[take(&dec, c->slots.wave, c->wave.n_sizes)];
+        out->skews = take(&dec, c->slots.skew, c->wave.n_skewed > 0 ? 2 : 1) == 1;
     } else if (out->shape != SHAPE_SOURCE) {
         decode_vector(&dec, c, out);
         decode_unroll(&dec, c, 0, out);

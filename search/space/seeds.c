@@ -154,6 +154,15 @@ static int space_unroll(const chain *c, int v) {
     return 0;
 }
 
+/* Does the chain run over the points of tiles around it? */
+static bool is_part(const chain *c) {
+    bool is_part = false;
+    for (int d = 0; d < c->m; d++) {
+        is_part = is_part || c->limit[d] != NULL;
+    }
+    return is_part;
+}
+
 static void seed_register(const ctune_space *space, const chain *c, const recipe *r, int shape,
                           ctune_point *point) {
     int per_vector = c->vector_bytes / c->elem_bytes;
@@ -172,6 +181,9 @@ static void seed_register(const ctune_space *space, const chain *c, const recipe
     set_orders(c, point, v, u, k);
     seed_packs(c, r, point, v);
     tile_sizes t = sizes_for_caches(space->target, c, k, n_vectors * per_vector);
+    if (is_part(c)) {
+        return; /* the tile around is small: the whole reduction runs in it */
+    }
     if (r->blocking == BLOCK_FULL || r->blocking == BLOCK_ONE_SIDE) {
         set_tile(c, point, k, t.reduce);
         set_tile(c, point, v, t.vector);
@@ -254,14 +266,16 @@ static int add_seed(const ctune_point *point, ctune_point *out, int n, int max) 
     return n;
 }
 
-/* Wavefronts wherever there are some, in tiles of about `size`. */
-static bool seed_waves(const ctune_space *space, int form, int size, ctune_point *point) {
+/* Wavefronts wherever there are some, in tiles of about `size`, as vectors where that is wanted. */
+static bool seed_waves(const ctune_space *space, int form, int size, bool is_skewed,
+                       ctune_point *point) {
     const form_space *fs = space->form[form];
     bool has_wave = false;
     for (int k = 0; k < fs->n_chains; k++) {
         const chain *c = fs->chain[k];
         if (c->wave.skew > 0) {
             has_wave = true;
+            set(point, c->slots.skew, is_skewed && c->wave.n_skewed > 0);
             set(point, c->slots.shape, chain_find_shape(c, SHAPE_WAVE));
             set(point, c->slots.wave, size == 0 ? 0 : nearest(c->wave.size, c->wave.n_sizes, size));
         }
@@ -271,10 +285,10 @@ static bool seed_waves(const ctune_space *space, int form, int size, ctune_point
 
 static int add_wave_seeds(const ctune_space *space, int form, ctune_point *out, int n, int max) {
     static const int sizes[] = {32, 0, 128};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         ctune_point point;
         seed_form(space, form, NULL, false, &point);
-        if (seed_waves(space, form, sizes[i], &point)) {
+        if (seed_waves(space, form, i < 3 ? sizes[i] : 0, i == 3, &point)) {
             ctune_space_normalise(space, &point);
             n = add_seed(&point, out, n, max);
         }
@@ -325,7 +339,8 @@ static int add_band_seeds(const ctune_space *space, int form, ctune_point *out, 
                 ctune_point point;
                 seed_form(space, form, r < 2 ? NULL : &recipes[0], false, &point);
                 if (r < 2) {
-                    (void)seed_waves(space, form, 0, &point);
+                    bool is_skewed = r == 0 && band_is_diagonal(&fs->band[k], i);
+                    (void)seed_waves(space, form, 0, is_skewed, &point);
                 }
                 if (r == 0) {
                     seed_slides(space, form, &point);

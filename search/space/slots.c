@@ -83,6 +83,7 @@ static void assign(ctune_space *space, chain *c, bool is_minor) {
         return;
     }
     c->slots.wave = slot_of(space, c->wave.n_sizes, true, "%s.wave", s);
+    c->slots.skew = slot_of(space, c->wave.n_skewed > 0 ? 2 : 1, false, "%s.skew", s);
     c->slots.u[0] = slot_of(space, c->n_u, false, "%s.unroll", s);
     c->slots.unroll[0] = slot_of(space, c->n_u > 1 ? N_UNROLL : 1, true, "%s.unroll.by", s);
     if (c->m > 2) {
@@ -109,9 +110,10 @@ static void assign_band(ctune_space *space, const form_space *fs, band *b) {
     b->on_slot = slot_of(space, b->may_wave ? 3 : 2, false, "%s.around", s);
     b->slot = b->on_slot < 0 ? -1 : slot_of(space, b->n_sizes, true, "%s.around.%s", s, b->name[1]);
     for (int k = 0; k < b->n; k++) {
-        b->tile[k].slot = b->on_slot < 0 ? -1
-                                         : slot_of(space, b->tile[k].n_sizes, true, "%s.around.%s",
-                                                   s, tree->dims[b->tile[k].dim].name);
+        const band_tile *t = &b->tile[k];
+        const char *name = t->is_diagonal ? t->name : tree->dims[t->dim].name;
+        b->tile[k].slot =
+            b->on_slot < 0 ? -1 : slot_of(space, t->n_sizes, true, "%s.around.%s", s, name);
     }
 }
 

@@ -39,8 +39,8 @@ static int find_form(const ctune_space *space, const ctune_form *form) {
 
 /* Entries (search/bound) that structures may cost, 20 to 200 ns each: all but the source's own
  * together, and each step of a blocked one. Of tests/kernels adi needs 24 million, all others less
- * than 10; blocks are worth 2 where they are found. What is dearer the space goes without. */
-enum { FORMS_ENTRIES = 30 * 1000 * 1000, BLOCKS_ENTRIES = 3 * 1000 * 1000 };
+ * than 10; blocks are worth 4 where they are found. What is dearer the space goes without. */
+enum { FORMS_ENTRIES = 30 * 1000 * 1000, BLOCKS_ENTRIES = 6 * 1000 * 1000 };
 
 /* What follows costs at most so many entries, and no more than the space has left. */
 static long bound_begin(ctune_space *space, long most) {
@@ -282,10 +282,11 @@ static double chain_size(const chain *c) {
     double lanes = 1 + (n_at(c->slots.v, c->n_v) - 1) * n_at(c->slots.lanes, c->n_lanes);
     double unroll = 1 + (n_at(c->slots.u[0], c->n_u) - 1) * N_UNROLL;
     double unroll2 = 1 + (n_at(c->slots.u[1], c->n_u) - 1) * N_UNROLL2;
-    double plain = tiles * lanes * unroll * unroll2;
-    double wave = c->wave.skew > 0 ? n_at(c->slots.wave, c->wave.n_sizes) : 0;
+    double plain = tiles * lanes * unroll * unroll2, slide = n_at(c->slots.slide, 2);
+    double wave =
+        c->wave.skew > 0 ? n_at(c->slots.wave, c->wave.n_sizes) * n_at(c->slots.skew, 2) : 0;
     return par *
-           (1 + plain + wave +
+           (slide + plain + tiles * (slide - 1) + wave +
             (chain_find_shape(c, SHAPE_REGISTER) > 0
                  ? plain * pow(N_PACK_CHOICES, c->n_packs) * n_at(c->slots.reduce, N_UNROLL_REDUCE)
                  : 0));
@@ -524,6 +525,7 @@ static void print_chain(const form_space *fs, const chain *c, ctune_text *out) {
     if (c->wave.skew > 0) {
         ctune_text_printf(out, " | wave %d*%s + %s", c->wave.skew,
                           fs->base.node[c->wave.node[0]].name, fs->base.node[c->wave.node[1]].name);
+        ctune_text_append(out, c->wave.n_skewed > 0 ? ", or in vectors of skewed arrays" : "");
     }
     ctune_text_append(out, "\n");
 }

@@ -50,7 +50,7 @@ int perm_nearest(const perm_list *list, const uint8_t *wanted, int n_wanted);
 /* Decision numbers of a chain; -1 = it has no such decision (then choice 0). */
 typedef struct chain_slots {
     int16_t shape, par, torder, porder, v, lanes, u[2], unroll[2], reduce, cache[MAX_BAND],
-        pack[MAX_PACKS], stream, slide, wave, rows;
+        pack[MAX_PACKS], stream, slide, wave, skew, rows;
 } chain_slots;
 
 typedef struct pack_read {
@@ -59,6 +59,8 @@ typedef struct pack_read {
     int whole_at;  /* node around the band where it may be packed, -1: none */
 } pack_read;
 
+enum { MAX_WAVE_SKEWS = 4 };
+
 /* Wavefronts of the two innermost loops where neither may be parallel: skew * outer + inner. */
 typedef struct wave_choice {
     int16_t node[2]; /* outer, inner */
@@ -66,6 +68,8 @@ typedef struct wave_choice {
     int n_sizes;
     int size[MAX_CACHE_SIZES];      /* tiles of the outer loop around the wave, [0] = 0 = none */
     char name[3][CTUNE_NAME_BYTES]; /* tile of the outer loop, its points, the wave */
+    int n_skewed; /* arrays that may be skewed so that the points of a wave are vectors; 0: none */
+    int16_t skewed[MAX_WAVE_SKEWS];
 } wave_choice;
 
 /* Tiles of a dim around parts of a body (parts.c). */
@@ -145,6 +149,7 @@ typedef struct band_tile {
     int n_sizes;
     int size[MAX_CACHE_SIZES]; /* [0] = 0 = none */
     char name[CTUNE_NAME_BYTES];
+    bool is_diagonal; /* along the wavefronts of a chain inside */
     int16_t slot;
 } band_tile;
 
@@ -221,8 +226,8 @@ bool rows_hold(const form_space *fs, const chain *c, int n_rows, const int16_t *
 /* wave.c: fills c->wave of such a chain; false: it has no wavefronts. */
 bool wave_find(const form_space *fs, chain *c);
 /* Applies the wave; *top is its outermost loop. */
-bool wave_build(const wave_choice *wave, int size, ctune_nest *nest, ctune_schedule *schedule,
-                int *top);
+bool wave_build(const wave_choice *wave, int size, bool is_skewed, ctune_nest *nest,
+                ctune_schedule *schedule, int *top);
 /* slots.c: numbers and names the decisions of all chains. */
 void slots_assign(ctune_space *space);
 
@@ -238,6 +243,7 @@ typedef struct plan {
     bool is_streamed;
     bool slides; /* the innermost loop, where it may */
     int wave;    /* tile of its outer loop, 0 = none */
+    bool skews;  /* its points as vectors, in skewed arrays */
     int rows;    /* lanes of the last outer loop, 0 = none */
 } plan;
 
@@ -296,6 +302,8 @@ CTUNE_MUST_USE ctune_status fused_prefix(ctune_ctx *ctx, const ctune_space *spac
 
 /* band_seeds.c: sets the band's decisions to those of its k-th starting point. */
 int band_n_seeds(const band *b);
+/* Are the tiles of the k-th along wavefronts? */
+bool band_is_diagonal(const band *b, int k);
 void band_seed(const ctune_space *space, int form, const band *b, int k, ctune_point *point);
 
 /* choices.c: of an access along a dim: +1 walks memory one by one, 0 stays, -1 jumps. */

@@ -34,6 +34,13 @@ static const struct {
     {"an extent, too",
      HEAD "tensor a f32 [m][n] update pointer\nstage S0: a[t][i] += 0.5f\n" LOOPS INNER, false,
      false},
+    {"a source's values, too",
+     HEAD "tensor a f32 [n][n] update pointer\ntensor s f32 [m]\nstage S0: a[0][i] += s[t]\n" LOOPS
+         INNER,
+     true, false},
+    {"the terms of a sum",
+     HEAD "tensor a f32 [n] update pointer\ntensor s f32 [m]\nstage S0: a[i] += s[t]\n" LOOPS INNER,
+     false, false},
     {"an inner bound, too",
      HEAD "tensor a f32 [n] update pointer\nstage S0: a[i] += 0.5f\n" LOOPS
           "        for i: i >= 0, -i + n - 1 >= 0, -i + m - 1 >= 0 {\n            S0\n        }\n  "

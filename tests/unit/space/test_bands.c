@@ -105,10 +105,12 @@ static void test_in_place(void **state) {
 static void test_waves(void **state) {
     static const char *const none[] = {"stage S0: A[i][j] = A[i - 1][j] + A[i + 1][j]\n",
                                        "stage S0: B[i][j] = A[i - 1][j] + A[i + 1][j]\n"};
-    static const char *const some[] = {
-        "stage S0: A[i][j] = A[i - 1][j] + A[i][j - 1]\n",     "1*i + j\n",
-        "stage S0: A[i][j] = A[i - 1][j + 1] + A[i][j - 1]\n", "2*i + j\n",
-        "stage S0: A[i][j] = A[i][j + 1] + A[i + 1][j - 2]\n", "3*i + j\n"};
+    static const char *const some[] = {"stage S0: A[i][j] = A[i - 1][j] + A[i][j - 1]\n",
+                                       "1*i + j, or in vectors of skewed arrays\n",
+                                       "stage S0: A[i][j] = A[i - 1][j + 1] + A[i][j - 1]\n",
+                                       "2*i + j, or in vectors of skewed arrays\n",
+                                       "stage S0: A[i][j] = A[i][j + 1] + A[i + 1][j - 2]\n",
+                                       "3*i + j, or in vectors of skewed arrays\n"};
     char rest[512], te[4096];
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -119,6 +121,32 @@ static void test_waves(void **state) {
         snprintf(rest, sizeof rest, "%s%s%s", some[2 * k], LOOP_T SWEEP1("S0"), " }\n}\n");
         expect_words(join(te, sizeof te, rest), "| wave ", some[2 * k + 1]);
     }
+}
+
+/* An in-place sweep in steps: seeds with and without tiles along the wavefronts, in skewed arrays.
+ */
+static void test_skew_seeds(void **state) {
+    static ctune_point seeds[256];
+    char te[4096];
+    fixture f;
+    int n_skewed = 0, n_tiled = 0;
+    (void)state;
+    fixture_init(&f,
+                 join(te, sizeof te,
+                      "stage S0: A[i][j] = A[i - 1][j + 1] + A[i + 1][j + 1] + A[i - 1][j - 1] + "
+                      "A[i][j - 1]\n" LOOP_T SWEEP1("S0") " }\n}\n"),
+                 false);
+    int n = ctune_space_seeds(f.space, seeds, 256);
+    for (int k = 0; k < n; k++) {
+        ctune_nest nest;
+        if (check_point(&f, &seeds[k]) && ctune_space_nest(f.space, &seeds[k], &nest) &&
+            nest.n_skews > 0) {
+            n_skewed++;
+            n_tiled += nest.n_sums > 1;
+        }
+    }
+    assert_true(n_tiled > 0 && n_skewed > n_tiled);
+    fixture_clear(&f);
 }
 
 /* Points of an in-place nest, many of them waves in time tiles, are what their text says. */
@@ -255,11 +283,12 @@ static void test_band_seeds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_sweeps),  cmocka_unit_test(test_borders),
-        cmocka_unit_test(test_in_place),    cmocka_unit_test(test_none),
-        cmocka_unit_test(test_waves),       cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_wave_points), cmocka_unit_test(test_least),
-        cmocka_unit_test(test_band_seeds),  cmocka_unit_test(test_thread_waves),
+        cmocka_unit_test(test_two_sweeps),   cmocka_unit_test(test_borders),
+        cmocka_unit_test(test_in_place),     cmocka_unit_test(test_none),
+        cmocka_unit_test(test_waves),        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_wave_points),  cmocka_unit_test(test_least),
+        cmocka_unit_test(test_skew_seeds),   cmocka_unit_test(test_band_seeds),
+        cmocka_unit_test(test_thread_waves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
