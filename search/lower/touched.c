@@ -22,6 +22,23 @@ static const ctune_aff *limit_of(ctune_loops *l, const ctune_bounds *b, bool upp
     return all;
 }
 
+/* Is there an axis without a value, whatever the parameters? Rows over parameters do not say so. */
+static bool is_void(ctune_loops *l, const ctune_stmt *plain) {
+    for (int d = 0; d < plain->n_dims; d++) {
+        ctune_bounds b;
+        if (ctune_bounds_find(l->ctx, l->arena, l->region, plain, NULL, 0, NULL, 0, d, &b) !=
+            CTUNE_OK) {
+            return false;
+        }
+        const ctune_aff *span =
+            ctune_aff_sub(l->arena, limit_of(l, &b, true), limit_of(l, &b, false));
+        if (span != NULL && span->n_terms == 0 && span->c0 < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Exact range of a form over the stage's domain: as that of one more dim, which is equal to it. */
 static bool find_extremes(ctune_loops *l, const ctune_stage *stage, const ctune_aff *aff,
                           ctune_touched *out) {
@@ -49,6 +66,9 @@ static bool find_extremes(ctune_loops *l, const ctune_stage *stage, const ctune_
         return false;
     }
     out->rows = CTUNE_NEW_ARRAY(l->arena, const ctune_aff *, b.n_param_rows + 1);
+    if (out->rows != NULL && is_void(l, &plain)) {
+        out->rows[out->n_rows++] = ctune_loops_const(l, -1);
+    }
     for (int i = 0; i < b.n_param_rows && out->rows != NULL; i++) {
         out->rows[out->n_rows++] = ctune_loops_import(l, b.param_rows[i], NULL);
     }
