@@ -258,6 +258,9 @@ static void copy_clauses(ctune_build *b, ctune_region *r) {
     const ctune_pragma *p = b->pragma;
     r->reassoc = p->reassoc || (b->has_fast_math && !p->strict);
     r->serial = p->serial || b->omp->is_serial;
+    r->gpu = p->target == CTUNE_PRAGMA_CUDA     ? CTUNE_GPU_CUDA
+             : p->target == CTUNE_PRAGMA_OPENCL ? CTUNE_GPU_OPENCL
+                                                : 0;
     r->n_threads = p->n_threads;
     r->weight = p->weight;
     r->schedule = copy_text(b, p->schedule);

@@ -358,11 +358,19 @@ static ctune_status extract_one(extraction *x, int i) {
         send_refusal(x, match.refusal, match.refusal_at, match.words);
         return CTUNE_OK;
     }
-    if (out->pragma.target != CTUNE_PRAGMA_CPU) {
-        send_refusal(x, CTUNE_REFUSE_TARGET, o->word, "only target(cpu) is supported");
+    if (!check_name(x, i, name, o->word)) {
         return CTUNE_OK;
     }
-    return check_name(x, i, name, o->word) ? build_region(x, &match, o, name, out) : CTUNE_OK;
+    status = build_region(x, &match, o, name, out);
+    const char *wrong = status == CTUNE_OK && out->region != NULL && out->region->gpu != 0
+                            ? ctune_region_check_gpu(out->region)
+                            : NULL;
+    if (wrong != NULL) {
+        send_refusal(x, CTUNE_REFUSE_TARGET, o->word, wrong);
+        ctune_region_destroy(out->region);
+        out->region = NULL;
+    }
+    return status;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

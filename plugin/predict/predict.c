@@ -5,6 +5,7 @@
 
 #include "costmodel/choice.h"
 #include "search/engine/engine.h"
+#include "search/space/gpu.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +86,20 @@ static void report_contraction(ctune_ctx *ctx, const ctune_region *region,
                                           "pragma keeps the original"});
 }
 
+/* For a GPU: without a device an estimate decides. */
+static ctune_status choose_gpu(ctune_ctx *ctx, ctune_program *program, ctune_text *out) {
+    ctune_gpu_device device;
+    ctune_gpu_device_default(&device);
+    ctune_schedule schedule;
+    ctune_schedule_init(&schedule);
+    ctune_status status = ctune_gpu_choose(ctx, program, &device, &schedule, NULL);
+    if (status == CTUNE_OK) {
+        ctune_schedule_print(&schedule, out);
+    }
+    ctune_schedule_clear(&schedule);
+    return status;
+}
+
 ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_source *source,
                                     ctune_program *program, ctune_text *schedule) {
     ctune_space *space = NULL;
@@ -92,6 +107,13 @@ ctune_status ctune_predict_schedule(ctune_ctx *ctx, void *user, const ctune_sour
     double gain = 0;
     ctune_rounding rounding;
     ctune_status status = ctune_rounding_choose(ctx, source, program, &rounding);
+    if (status == CTUNE_OK && program->region->gpu != 0) {
+        status = choose_gpu(ctx, program, schedule);
+        if (status == CTUNE_OK && rounding.contraction == CTUNE_CONTRACTS_SOME) {
+            report_contraction(ctx, program->region, &rounding);
+        }
+        return status;
+    }
     if (status == CTUNE_OK) {
         status = ctune_space_create(ctx, program, &source->target, &space);
     }

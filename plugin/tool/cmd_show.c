@@ -98,6 +98,9 @@ static ctune_status show_code(ctune_ctx *ctx, show_job *j, ctune_text *out) {
     ctune_status status = make_nest(ctx, j, &nest);
     if (status == CTUNE_OK) {
         ctune_emit_prelude(&options, out);
+        if (ctune_nest_is_gpu(&nest)) {
+            ctune_emit_gpu_prelude(out);
+        }
         status = ctune_emit_candidate(ctx, &nest, &options, "ctune_candidate", out);
     }
     return status;

@@ -295,7 +295,10 @@ int ctune_cmd_tune(ctune_ctx *ctx, const ctune_options *options) {
         status = add_file(ctx, &t, options->words[i]);
     }
     if (status == CTUNE_OK) {
-        status = options->predict ? ctune_tune_predict(ctx, &t) : ctune_tune_search(ctx, &t);
+        status = ctune_tune_predict(ctx, &t);
+    }
+    if (status == CTUNE_OK && t.n_nests > 0) {
+        status = ctune_tune_search(ctx, &t);
     }
     t.code = ctune_exit_worse(t.code, ctune_report(ctx, status));
     clear(&t);

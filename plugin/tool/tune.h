@@ -44,6 +44,7 @@ void ctune_tune_fail(ctune_ctx *ctx, ctune_tune *tune, const ctune_tune_nest *ne
 
 /* Fails only with what ends the whole run. */
 CTUNE_MUST_USE ctune_status ctune_tune_search(ctune_ctx *ctx, ctune_tune *tune);
+/* Of nests for a GPU, which are not measured; with --predict of all. They are done with then. */
 CTUNE_MUST_USE ctune_status ctune_tune_predict(ctune_ctx *ctx, ctune_tune *tune);
 
 #endif

@@ -102,11 +102,17 @@ static ctune_status run_nest(ctune_ctx *ctx, const ctune_tune *t, const ctune_tu
 }
 
 ctune_status ctune_tune_predict(ctune_ctx *ctx, ctune_tune *t) {
+    int n_left = 0;
     for (int i = 0; i < t->n_nests && ctune_signal_get() == 0; i++) {
+        if (!t->options->predict && t->nests[i].region->gpu == 0) {
+            t->nests[n_left++] = t->nests[i];
+            continue;
+        }
         ctune_status status = run_nest(ctx, t, &t->nests[i]);
         if (status != CTUNE_OK) {
             ctune_tune_fail(ctx, t, &t->nests[i], status);
         }
     }
+    t->n_nests = n_left;
     return CTUNE_OK;
 }

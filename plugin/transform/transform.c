@@ -118,6 +118,13 @@ static ctune_status make_prelude(ctune_ctx *ctx, const ctune_transform *t, ctune
     emit.comments = true;
     emit.is_source = true;
     ctune_emit_prelude(&emit, out);
+    for (int i = 0; i < t->n_regions; i++) {
+        const char *body = t->regions[i].body;
+        if (body != NULL && strstr(body, "ctune_gpu_begin") != NULL) {
+            ctune_emit_gpu_prelude(out);
+            break;
+        }
+    }
     return CTUNE_OK;
 }
 

@@ -14,10 +14,16 @@
 static void print_atom(ctune_emitter *e, const ctune_atom *atom) {
     switch (atom->kind) {
     case CTUNE_ATOM_LOAD:
-        ctune_text_append(e->out, "(long)");
+        ctune_text_printf(e->out, "(%s)", e->api != NULL ? e->api->index : "long");
         emit_place(e, atom->place);
         return;
     case CTUNE_ATOM_FLOOR:
+        if (e->api != NULL && emit_is_nonneg(e, atom->a)) { /* C's division is floor */
+            ctune_text_append(e->out, "(");
+            emit_index(e, atom->a, CTUNE_LEVEL_PROD);
+            ctune_text_printf(e->out, " / %lld)", (long long)atom->den);
+            return;
+        }
         ctune_text_append(e->out, "ctune_floordiv(");
         emit_index(e, atom->a, CTUNE_LEVEL_ANY);
         ctune_text_printf(e->out, ", %lld)", (long long)atom->den);
@@ -42,11 +48,10 @@ static void print_atom(ctune_emitter *e, const ctune_atom *atom) {
 static void print_term(ctune_emitter *e, const ctune_term *term) {
     switch (term->kind) {
     case CTUNE_TERM_AXIS:
-        ctune_text_append(e->out, e->loops->var[term->id].name);
+        ctune_text_append(e->out, emit_var(e, term->id));
         return;
     case CTUNE_TERM_PARAM:
-        e->is_param_used[term->id] = true;
-        ctune_text_append(e->out, e->param[term->id]);
+        ctune_text_append(e->out, emit_param(e, term->id));
         return;
     case CTUNE_TERM_DIV:
     default:
@@ -277,14 +282,42 @@ static void print_tensor(ctune_emitter *e, const ctune_place *place) {
     }
 }
 
+/* An array of a kernel: elements from the first one on that anybody touches. */
+static void print_device(ctune_emitter *e, const ctune_place *place, int i_array) {
+    const emit_array *array = &e->array[i_array];
+    bool is_shifted = array->first != NULL && (array->first->n_terms > 0 || array->first->c0 != 0);
+    ctune_text_printf(e->out, "%s[", emit_gpu_array(e, i_array));
+    if (place->n_idx == 0) {
+        ctune_text_append(e->out, "0");
+    } else if (place->n_idx == 1 && is_shifted && array->first->n_terms == 0) {
+        emit_index(e, ctune_aff_add_const(e->arena, place->idx[0], -array->first->c0),
+                   CTUNE_LEVEL_ANY);
+        is_shifted = false;
+    } else {
+        print_linear(e, place, place->n_idx, CTUNE_LEVEL_ANY);
+    }
+    if (is_shifted && array->first->n_terms == 0) {
+        ctune_text_printf(e->out, " - %lld", (long long)array->first->c0);
+    } else if (is_shifted) {
+        e->is_kernel_first[i_array] = true;
+        ctune_text_printf(e->out, " - %s_first", emit_gpu_array(e, i_array));
+    }
+    ctune_text_append(e->out, "]");
+}
+
 void emit_place(ctune_emitter *e, const ctune_place *place) {
+    int i_array = emit_gpu_find(e, place);
+    if (i_array >= 0) {
+        print_device(e, place, i_array);
+        return;
+    }
     if (!place->is_buffer) {
         print_tensor(e, place);
         return;
     }
     const ctune_lbuffer *buffer = &e->loops->buffer[place->id];
     bool is_heap = buffer->scope == CTUNE_SCOPE_PROGRAM || buffer->scope == CTUNE_SCOPE_THREAD;
-    ctune_text_append(e->out, buffer->name);
+    ctune_text_append(e->out, emit_buffer(e, place->id));
     if (!is_heap) {
         print_brackets(e, place);
         return;

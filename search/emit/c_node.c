@@ -6,7 +6,15 @@
  */
 #include "search/emit/emit_private.h"
 
-static void print_block(ctune_emitter *e, const ctune_lnode *first) {
+static bool is_c90(const ctune_emitter *e) {
+    return e->api == NULL && e->options->target->is_c90;
+}
+
+static const char *index_type(const ctune_emitter *e) {
+    return e->api == NULL ? "long " : ctune_arena_printf(e->arena, "%s ", e->api->index);
+}
+
+void emit_block(ctune_emitter *e, const ctune_lnode *first) {
     e->out->indent++;
     emit_kids(e, first);
     e->out->indent--;
@@ -36,6 +44,8 @@ static void print_pragma(ctune_emitter *e, const ctune_lnode *node) {
         ctune_text_append(e->out, "\")\n");
     } else if (node->ann == CTUNE_LANN_SIMD) {
         ctune_text_line(e->out, "CTUNE_SIMD");
+    } else if (node->ann == CTUNE_LANN_UNROLL && e->api != NULL) {
+        ctune_text_line(e->out, "#pragma unroll %lld", (long long)node->factor);
     } else if (node->ann == CTUNE_LANN_UNROLL && node->factor >= 1) {
         ctune_text_line(e->out, "CTUNE_UNROLL(%lld)", (long long)node->factor);
     }
@@ -46,16 +56,16 @@ static void print_counters(ctune_emitter *e, const ctune_lnode *node) {
     int n = node->ann == CTUNE_LANN_PARALLEL ? node->collapse : 1;
     for (const ctune_lnode *at = node; n > 0 && at != NULL && at->kind == CTUNE_L_FOR;
          at = at->first) {
-        ctune_text_line(e->out, "long %s;", e->loops->var[at->var].name);
+        ctune_text_line(e->out, "long %s;", emit_var(e, at->var));
         n--;
     }
 }
 
 static void print_loop(ctune_emitter *e, const ctune_lnode *node, int n_collapsed) {
-    const char *name = e->loops->var[node->var].name;
-    bool is_c90 = e->options->target->is_c90;
+    const char *name = emit_var(e, node->var);
+    bool is_old = is_c90(e);
     begin_line(e);
-    ctune_text_printf(e->out, "for (%s%s = ", is_c90 ? "" : "long ", name);
+    ctune_text_printf(e->out, "for (%s%s = ", is_old ? "" : index_type(e), name);
     emit_index(e, node->lo, CTUNE_LEVEL_ANY);
     ctune_text_printf(e->out, "; %s < ", name);
     emit_index(e, node->hi, CTUNE_LEVEL_ANY);
@@ -70,8 +80,8 @@ static void print_loop(ctune_emitter *e, const ctune_lnode *node, int n_collapse
         e->out->indent--;
     } else {
         int n_streams = e->n_streams;
-        print_block(e, node->first);
-        if (node->ann == CTUNE_LANN_UNROLL && node->factor > 1) {
+        emit_block(e, node->first);
+        if (node->ann == CTUNE_LANN_UNROLL && node->factor > 1 && e->api == NULL) {
             ctune_text_line(e->out, "    CTUNE_STEP;"); /* else they take the tile's registers */
         }
         if (node->ann == CTUNE_LANN_PARALLEL && e->n_streams > n_streams) {
@@ -82,15 +92,18 @@ static void print_loop(ctune_emitter *e, const ctune_lnode *node, int n_collapse
 }
 
 static void print_for(ctune_emitter *e, const ctune_lnode *node) {
+    if (e->api != NULL) {
+        e->is_nonneg[node->var] = emit_is_nonneg(e, node->lo);
+    }
     bool is_parallel = node->ann == CTUNE_LANN_PARALLEL && e->options->target->openmp;
-    if (e->options->target->is_c90) {
+    if (is_c90(e)) {
         ctune_text_line(e->out, "{");
         e->out->indent++;
         print_counters(e, node);
     }
     print_pragma(e, node);
-    print_loop(e, node, is_parallel || e->options->target->is_c90 ? node->collapse : 1);
-    if (e->options->target->is_c90) {
+    print_loop(e, node, is_parallel || is_c90(e) ? node->collapse : 1);
+    if (is_c90(e)) {
         e->out->indent--;
         ctune_text_line(e->out, "}");
     }
@@ -109,10 +122,10 @@ static void print_if(ctune_emitter *e, const ctune_lnode *node) {
         ctune_text_append(e->out, ") ");
     }
     ctune_text_append(e->out, "{\n");
-    print_block(e, node->first);
+    emit_block(e, node->first);
     if (node->other != NULL && !is_always) {
         ctune_text_line(e->out, "} else {");
-        print_block(e, node->other->first);
+        emit_block(e, node->other->first);
     }
     ctune_text_line(e->out, "}");
 }
@@ -124,7 +137,9 @@ static const char *compound_token(const ctune_emitter *e, const ctune_value *v, 
     bool is_plain = v->op == CTUNE_V_ADD || v->op == CTUNE_V_SUB || v->op == CTUNE_V_MUL ||
                     v->op == CTUNE_V_DIV;
     bool is_promoted = ctune_type_get(v->type)->bytes < 4;
-    return is_target && is_plain && !v->wraps && !is_promoted && !emit_is_rounded(e, v)
+    bool is_device = e->api != NULL && ctune_type_is_float(v->type); /* it may be a function */
+    return is_target && is_plain && !is_device && !v->wraps && !is_promoted &&
+                   !emit_is_rounded(e, v)
                ? ctune_value_get(v->op)->token
                : NULL;
 }
@@ -186,7 +201,7 @@ static void print_set(ctune_emitter *e, const ctune_lnode *node) {
     bool is_target =
         v->n_kids == 2 && v->kids[0]->op == CTUNE_V_VAR && v->kids[0]->var == node->var;
     begin_line(e);
-    ctune_text_append(e->out, e->loops->var[node->var].name);
+    ctune_text_append(e->out, emit_var(e, node->var));
     print_assignment(e, v, compound_token(e, v, is_target));
 }
 
@@ -195,7 +210,7 @@ static void print_set(ctune_emitter *e, const ctune_lnode *node) {
 /* "const float x", or x alone where it was declared at the head. */
 static void begin_definition(ctune_emitter *e, const char *type, const char *name, bool is_const) {
     begin_line(e);
-    if (e->options->target->is_c90) {
+    if (is_c90(e)) {
         ctune_text_append(e->out, name);
     } else {
         ctune_text_printf(e->out, "%s%s %s", is_const ? "const " : "", type, name);
@@ -204,10 +219,10 @@ static void begin_definition(ctune_emitter *e, const char *type, const char *nam
 
 static void print_def(ctune_emitter *e, const ctune_lnode *node) {
     const ctune_lvar *var = &e->loops->var[node->var];
-    if (node->value == NULL && e->options->target->is_c90) {
+    if (node->value == NULL && is_c90(e)) {
         return;
     }
-    begin_definition(e, emit_type(e, var->type, var->lanes), var->name,
+    begin_definition(e, emit_type(e, var->type, var->lanes), emit_var(e, node->var),
                      !var->is_mutable && node->value != NULL);
     if (node->value != NULL) {
         ctune_text_append(e->out, " = ");
@@ -217,7 +232,7 @@ static void print_def(ctune_emitter *e, const ctune_lnode *node) {
 }
 
 static void print_let(ctune_emitter *e, const ctune_lnode *node) {
-    begin_definition(e, "long", e->loops->var[node->var].name, true);
+    begin_definition(e, e->api == NULL ? "long" : e->api->index, emit_var(e, node->var), true);
     ctune_text_append(e->out, " = ");
     emit_index(e, node->lo, CTUNE_LEVEL_ANY);
     ctune_text_append(e->out, ";\n");
@@ -226,21 +241,23 @@ static void print_let(ctune_emitter *e, const ctune_lnode *node) {
 void emit_setup(ctune_emitter *e, const ctune_lnode *let) {
     if (e->is_var_used[let->var]) {
         begin_line(e);
-        ctune_text_printf(e->out, "const long %s = ", e->loops->var[let->var].name);
+        ctune_text_printf(e->out, "const long %s = ", emit_var(e, let->var));
         emit_index(e, let->lo, CTUNE_LEVEL_ANY);
         ctune_text_append(e->out, ";\n");
     }
 }
 
-static void print_array(ctune_emitter *e, const ctune_lbuffer *b) {
+static void print_array(ctune_emitter *e, int id) {
+    const ctune_lbuffer *b = &e->loops->buffer[id];
     begin_line(e);
-    ctune_text_printf(e->out, "%s %s", emit_type(e, b->type, 1), b->name);
+    ctune_text_printf(e->out, "%s %s", emit_type(e, b->type, 1), emit_buffer(e, id));
     for (int d = 0; d < b->rank; d++) {
         ctune_text_append(e->out, "[");
         emit_index(e, b->extent[d], CTUNE_LEVEL_ANY);
         ctune_text_append(e->out, "]");
     }
-    ctune_text_append(e->out, b->rank > 0 ? " __attribute__((__aligned__(64)));\n" : ";\n");
+    bool is_aligned = b->rank > 0 && e->api == NULL;
+    ctune_text_append(e->out, is_aligned ? " __attribute__((__aligned__(64)));\n" : ";\n");
 }
 
 /* Memory on the heap was divided before the guard: a thread takes its part here. */
@@ -251,15 +268,15 @@ static void print_decl(ctune_emitter *e, const ctune_lnode *node) {
         begin_definition(e, ctune_arena_printf(e->arena, "%s *const", type), b->name, false);
         ctune_text_printf(e->out, " = (%s *)(void *)(%s + ctune_thread() * %s);\n", type,
                           e->base[node->buffer], e->bytes[node->buffer]);
-    } else if (!e->options->target->is_c90) {
-        print_array(e, b);
+    } else if (!is_c90(e)) {
+        print_array(e, node->buffer);
     }
 }
 
 /* C90: what `node` declares, at the head of the block. */
 static void declare(ctune_emitter *e, const ctune_lnode *node) {
     if (node->kind == CTUNE_L_LET) {
-        ctune_text_line(e->out, "long %s;", e->loops->var[node->var].name);
+        ctune_text_line(e->out, "long %s;", emit_var(e, node->var));
     } else if (node->kind == CTUNE_L_DEF) {
         const ctune_lvar *var = &e->loops->var[node->var];
         ctune_text_line(e->out, "%s %s;", emit_type(e, var->type, var->lanes), var->name);
@@ -268,7 +285,7 @@ static void declare(ctune_emitter *e, const ctune_lnode *node) {
         if (b->scope == CTUNE_SCOPE_THREAD) {
             ctune_text_line(e->out, "%s *%s;", emit_type(e, b->type, 1), b->name);
         } else {
-            print_array(e, b);
+            print_array(e, node->buffer);
         }
     }
 }
@@ -287,7 +304,7 @@ static bool is_dead(const ctune_emitter *e, const ctune_lnode *node) {
 static void print_line(ctune_emitter *e, const ctune_lnode *node) {
     bool is_control = node->kind == CTUNE_L_FOR || node->kind == CTUNE_L_IF;
     int line = is_control ? 0 : node->line > 0 ? node->line : e->line;
-    if (e->options->lines && line != e->line) {
+    if (e->options->lines && e->api == NULL && line != e->line) {
         e->line = line;
         ctune_text_line(e->out, CTUNE_EMIT_LINE, line);
     }
@@ -301,7 +318,7 @@ static void print_node(ctune_emitter *e, const ctune_lnode *node) {
     switch (node->kind) {
     case CTUNE_L_SEQ:
         ctune_text_line(e->out, "{");
-        print_block(e, node->first);
+        emit_block(e, node->first);
         ctune_text_line(e->out, "}");
         return;
     case CTUNE_L_FOR:
@@ -322,6 +339,12 @@ static void print_node(ctune_emitter *e, const ctune_lnode *node) {
     case CTUNE_L_SET:
         print_set(e, node);
         return;
+    case CTUNE_L_LAUNCH:
+        emit_gpu_launch(e, node);
+        return;
+    case CTUNE_L_BARRIER:
+        emit_gpu_barrier(e);
+        return;
     case CTUNE_L_STORE:
     default:
         print_store(e, node);
@@ -330,8 +353,7 @@ static void print_node(ctune_emitter *e, const ctune_lnode *node) {
 }
 
 void emit_kids(ctune_emitter *e, const ctune_lnode *first) {
-    for (const ctune_lnode *node = first; node != NULL && e->options->target->is_c90;
-         node = node->next) {
+    for (const ctune_lnode *node = first; node != NULL && is_c90(e); node = node->next) {
         if (!is_dead(e, node)) {
             declare(e, node);
         }

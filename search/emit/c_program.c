@@ -138,15 +138,29 @@ static void print_pointers(ctune_emitter *e) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static void print_epilogue(ctune_emitter *e, bool is_wanted, ctune_text *out) {
+    if (is_wanted && !e->is_standalone && e->region->epilogue != NULL) {
+        ctune_text_line(out, "%s", e->region->epilogue);
+    }
+}
+
 /* What stands in the block of the tuned code. */
 static void print_tuned(ctune_emitter *e, ctune_text *block) {
     ctune_text body;
     ctune_text_init(&body);
     body.indent = block->indent;
     e->out = &body;
-    print_pointers(e);
+    body.indent += e->has_launch;
+    if (!e->has_launch) {
+        print_pointers(e);
+    }
     emit_kids(e, skip_setup(e));
     e->out = block;
+    if (e->has_launch) {
+        print_pointers(e);
+        emit_gpu_block(e, ctune_text_get(&body));
+        ctune_text_clear(&body);
+    }
     for (int i = 0; i < e->n_vectors; i++) {
         emit_vector_typedef(block, e->vector[i].type, e->vector[i].lanes);
     }
@@ -160,9 +174,7 @@ static void print_tuned(ctune_emitter *e, ctune_text *block) {
     if (e->is_wide) {
         ctune_text_line(block, "CTUNE_WIDE;");
     }
-    if (!e->is_standalone && e->region->epilogue != NULL) {
-        ctune_text_line(block, "%s", e->region->epilogue);
-    }
+    print_epilogue(e, !e->has_launch, block);
     if (has_memory(e)) {
         ctune_text_line(block, "ctune_free(%s);", e->memory);
     }
@@ -218,6 +230,9 @@ static void print_all(ctune_emitter *e, const ctune_form *form, const char *name
     print_tuned(e, &part[3]);
     e->out = &part[4];
     emit_guard(e, form);
+    if (e->has_launch) {
+        emit_gpu_guard(e);
+    }
     e->out = &part[2];
     print_condition(e, ctune_text_get(&part[4]));
     e->out = &part[1];
@@ -236,7 +251,16 @@ static void print_all(ctune_emitter *e, const ctune_form *form, const char *name
         ctune_text_line(out, "{");
     }
     for (int i = 0; i < 4; i++) {
+        if (i == 2 && e->has_launch) {
+            ctune_text_printf(out, "    int %s = 0;\n", e->done);
+        }
         ctune_text_append(out, ctune_text_get(&part[i]));
+    }
+    if (e->has_launch) {
+        ctune_text_printf(out, "    }\n    if (%s) {\n", e->done);
+        out->indent += 2;
+        print_epilogue(e, true, out);
+        out->indent -= 2;
     }
     for (int i = 0; i < 5; i++) {
         out->failed |= part[i].failed;
@@ -269,6 +293,14 @@ ctune_status ctune_emit_program(ctune_ctx *ctx, ctune_loops *loops, const ctune_
         status = emit_names(&e, original);
     }
     if (status == CTUNE_OK) {
+        status = emit_gpu_arrays(&e);
+    }
+    ctune_text kernels[EMIT_N_APIS];
+    for (int i = 0; i < EMIT_N_APIS; i++) {
+        ctune_text_init(&kernels[i]);
+    }
+    e.kernels = kernels;
+    if (status == CTUNE_OK) {
         print_all(&e, form, name, original);
         bool is_full = text.failed || ctune_arena_has_failed(e.arena);
         status =
@@ -276,6 +308,9 @@ ctune_status ctune_emit_program(ctune_ctx *ctx, ctune_loops *loops, const ctune_
     }
     if (status == CTUNE_OK) {
         ctune_text_append(out, ctune_text_get(&text));
+    }
+    for (int i = 0; i < EMIT_N_APIS; i++) {
+        ctune_text_clear(&kernels[i]);
     }
     ctune_text_clear(&text);
     ctune_arena_destroy(e.arena);

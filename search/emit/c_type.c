@@ -41,6 +41,9 @@ static const char *vector_name(ctune_emitter *e, ctune_type type, int lanes, con
 }
 
 const char *emit_type(ctune_emitter *e, ctune_type type, int lanes) {
+    if (e->api != NULL) {
+        return emit_gpu_type(e, type, lanes);
+    }
     return lanes == 1 ? scalar_name(type) : vector_name(e, type, lanes, "");
 }
 

@@ -28,6 +28,15 @@ static void text(ctune_emitter *e, const char *bytes) {
 
 static void print_float(ctune_emitter *e, ctune_type type, double f) {
     const char *suffix = type == CTUNE_F32 || type == CTUNE_F16 ? "f" : "";
+    if (e->api != NULL && (isnan(f) || isinf(f))) {
+        const char *zero = type == CTUNE_F32 ? "0.0f" : "0.0", *one = type == CTUNE_F32 ? "f" : "";
+        ctune_text_printf(e->out, isnan(f) ? "(%s / %s)" : "(%s1.0%s / %s)",
+                          isnan(f)     ? zero
+                          : signbit(f) ? "-"
+                                       : "",
+                          isnan(f) ? zero : one, zero);
+        return;
+    }
     if (isnan(f) || isinf(f)) {
         ctune_text_printf(e->out, "%s__builtin_%s%s(%s)", signbit(f) ? "-" : "",
                           isnan(f) ? "nan" : "inf", suffix, isnan(f) ? "\"\"" : "");
@@ -62,9 +71,10 @@ static void print_int(ctune_emitter *e, ctune_type type, int64_t i) {
     }
 }
 
-/* Does the literal that the user wrote have the value's type? Others than numbers do. */
-static bool has_text(const ctune_value *v) {
-    const char *t = v->text;
+/* Does the literal that the user wrote have the value's type? Others than numbers do. A kernel
+ * stands outside of the file: what the words mean there is not known. */
+static bool has_text(const ctune_emitter *e, const ctune_value *v) {
+    const char *t = e->api != NULL ? NULL : v->text;
     if (t == NULL || (strchr("0123456789.", t[0]) == NULL)) {
         return t != NULL;
     }
@@ -88,17 +98,17 @@ static bool has_text(const ctune_value *v) {
 }
 
 /* A long double or half is made of a literal that is exact. */
-static bool needs_cast(const ctune_value *v) {
-    return !has_text(v) && (v->type == CTUNE_F80 || v->type == CTUNE_F16);
+static bool needs_cast(const ctune_emitter *e, const ctune_value *v) {
+    return !has_text(e, v) && (v->type == CTUNE_F80 || v->type == CTUNE_F16);
 }
 
 static void print_const(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    if (has_text(v)) {
+    if (has_text(e, v)) {
         text(e, v->text);
     } else if (!ctune_type_is_float(v->type)) {
         print_int(e, v->type, v->i_value);
-    } else if (needs_cast(v)) {
+    } else if (needs_cast(e, v)) {
         ctune_text_printf(e->out, "(%s)(", emit_type(e, v->type, 1));
         print_float(e, v->type, v->f_value);
         text(e, ")");
@@ -108,13 +118,13 @@ static void print_const(ctune_emitter *e, const ctune_value *v, const value_row 
 }
 
 /* Only a literal's text needs no parentheses for sure. */
-static emit_level const_level(const ctune_value *v) {
-    if (has_text(v)) {
+static emit_level const_level(const ctune_emitter *e, const ctune_value *v) {
+    if (has_text(e, v)) {
         bool is_number = strchr("0123456789.", v->text[0]) != NULL && strchr(v->text, ' ') == NULL;
         return is_number ? CTUNE_LEVEL_PRIMARY : CTUNE_LEVEL_ANY;
     }
     if (ctune_type_is_float(v->type)) {
-        return needs_cast(v) || signbit(v->f_value) ? CTUNE_LEVEL_UNARY : CTUNE_LEVEL_PRIMARY;
+        return needs_cast(e, v) || signbit(v->f_value) ? CTUNE_LEVEL_UNARY : CTUNE_LEVEL_PRIMARY;
     }
     return v->type == CTUNE_I32 && v->i_value == INT32_MIN ? CTUNE_LEVEL_SUM
            : v->type == CTUNE_U32                          ? CTUNE_LEVEL_PRIMARY
@@ -130,7 +140,7 @@ static void print_index(ctune_emitter *e, const ctune_value *v, const value_row 
 
 static void print_var(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
-    text(e, e->loops->var[v->var].name);
+    text(e, emit_var(e, v->var));
 }
 
 static void print_load(ctune_emitter *e, const ctune_value *v, const value_row *row) {
@@ -166,8 +176,24 @@ static bool is_cast(const ctune_value *v) {
     return v->wraps || (v->lanes == 1 && v->type == CTUNE_F16 && v->n_kids == 2);
 }
 
+static void print_list(ctune_emitter *e, const ctune_value *v, emit_level level);
+
+/* A function of the device instead of an operator. */
+static bool print_device(ctune_emitter *e, const ctune_value *v) {
+    const char *name = emit_gpu_arith(e, v);
+    if (name != NULL) {
+        ctune_text_printf(e->out, "%s(", name);
+        print_list(e, v, CTUNE_LEVEL_ANY);
+        text(e, ")");
+    }
+    return name != NULL;
+}
+
 static void print_operator(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     const char *cast = "";
+    if (print_device(e, v)) {
+        return;
+    }
     if (is_cast(v)) {
         ctune_text_printf(e->out, "(%s)(", emit_type(e, v->type, v->lanes));
     }
@@ -280,12 +306,19 @@ static void print_list(ctune_emitter *e, const ctune_value *v, emit_level level)
 
 static void print_call(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
+    if (e->api != NULL) {
+        emit_gpu_call(e, v);
+        return;
+    }
     emit_call(e, v);
 }
 
 /* The vectors' are macros: a comma between braces must not stand in their arguments. */
 static void print_fma(ctune_emitter *e, const ctune_value *v, const value_row *row) {
     (void)row;
+    if (print_device(e, v)) {
+        return;
+    }
     if (v->lanes > 1) {
         emit_type(e, v->type, v->lanes); /* the macro needs it */
         ctune_text_printf(e->out, "ctune_fma_%sx%d(", ctune_type_get(v->type)->name, v->lanes);
@@ -434,14 +467,17 @@ static const value_row rows[CTUNE_N_VALUE_OPS] = {
 };
 #undef L
 
-static emit_level level_of(const ctune_value *v) {
+static emit_level level_of(const ctune_emitter *e, const ctune_value *v) {
     bool is_blend =
         v->lanes > 1 && (v->op == CTUNE_V_SELECT || v->op == CTUNE_V_MIN || v->op == CTUNE_V_MAX);
     bool is_mask = v->lanes > 1 && v->op >= CTUNE_V_LT && v->op <= CTUNE_V_NE;
     bool is_vector_load = v->lanes > 1 && v->op == CTUNE_V_LOAD;
     bool is_fabs = v->lanes > 1 && v->op == CTUNE_V_CALL; /* may be a cast */
     bool is_half_fma = v->op == CTUNE_V_FMA && v->type == CTUNE_F16;
-    return v->op == CTUNE_V_CONST ? const_level(v)
+    if (e->api != NULL && emit_gpu_arith(e, v) != NULL) {
+        return CTUNE_LEVEL_PRIMARY; /* a call */
+    }
+    return v->op == CTUNE_V_CONST ? const_level(e, v)
            : is_blend || is_mask || is_vector_load || is_half_fma || is_fabs || is_cast(v)
                ? CTUNE_LEVEL_UNARY
                : rows[v->op].level;
@@ -482,11 +518,11 @@ void emit_value(ctune_emitter *e, const ctune_value *v, emit_level level) {
         return;
     }
     const value_row *row = &rows[v->op];
-    if (emit_is_rounded(e, v)) {
+    if (e->api == NULL && emit_is_rounded(e, v)) {
         print_rounded(e, v, row);
         return;
     }
-    bool parens = level_of(v) < level;
+    bool parens = level_of(e, v) < level;
     text(e, parens ? "(" : "");
     row->print(e, v, row);
     text(e, parens ? ")" : "");

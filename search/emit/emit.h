@@ -17,6 +17,10 @@
 
 #define CTUNE_EMIT_LINE "/* ctune:line %d */"
 
+/* What a file with launches needs once, before the first region that has them, besides
+ * ctune_emit_prelude. */
+void ctune_emit_gpu_prelude(ctune_text *out);
+
 typedef struct ctune_emit_options {
     const ctune_target *target; /* products that are added are fused where it fuses them */
     bool comments;              /* schedule and stage comments */
@@ -26,9 +30,11 @@ typedef struct ctune_emit_options {
                                    schedule does */
     bool is_source;             /* prelude of a rewritten source: without ctune_args, which only
                                    candidates need */
-    bool is_original;           /* calls stay as the source has them, errno and all */
-    const int64_t *sizes;       /* a candidate that is only timed at these values of the parameters
-                                   [n_params] and declines others; NULL: for all */
+    unsigned gpu; /* languages of kernels: CTUNE_GPU_CUDA, CTUNE_GPU_OPENCL; 0: what the region's
+                     target says, both when it says nothing */
+    bool is_original;     /* calls stay as the source has them, errno and all */
+    const int64_t *sizes; /* a candidate that is only timed at these values of the parameters
+                             [n_params] and declines others; NULL: for all */
 } ctune_emit_options;
 
 /* Text that one translation unit needs once, before the first tuned region or candidate: helper

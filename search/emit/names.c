@@ -150,6 +150,7 @@ ctune_status emit_names(ctune_emitter *e, const char *original) {
     }
     e->args = choose(&w, "ctune_a");
     e->memory = choose(&w, "ctune_mem");
+    e->done = choose(&w, "ctune_done");
     for (int i = 0; i < region->n_params; i++) {
         const char *name = region->params[i].name;
         e->param[i] =

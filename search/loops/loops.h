@@ -75,6 +75,8 @@ typedef struct ctune_lvar {
     X(PROGRAM, "program")   /* heap, one for the program; DECL in the setup part of the root */    \
     X(THREAD, "thread")     /* heap, one for each thread; DECL in the body of a PARALLEL loop */   \
     X(BLOCK, "block")       /* an array of the block that DECL stands in; constant extents */      \
+    X(SHARED, "shared")     /* of a block of a GPU; DECL right inside the loops over blocks of a   \
+                               LAUNCH; constant extents */                                         \
     X(REGISTER, "register") /* to become value variables (passes/scalars.c); constant extents */
 
 typedef enum ctune_scope {
@@ -188,14 +190,22 @@ typedef struct ctune_value {
  */
 /* id, IR name */
 #define CTUNE_LNODE_TABLE(X)                                                                       \
-    X(SEQ, "seq")     /* kids in order; a block of its own: DECL, DEF and LET end with it */       \
-    X(FOR, "for")     /* index variable var = lo, lo + step, ... while var < hi: kids */           \
-    X(IF, "if")       /* all conds >= 0 and test != 0: kids; else `other` */                       \
-    X(LET, "let")     /* index variable var = lo */                                                \
-    X(DECL, "decl")   /* buffer begins here, contents undefined */                                 \
-    X(DEF, "def")     /* value variable var begins here with value (NULL: undefined) */            \
-    X(SET, "set")     /* mutable value variable var = value */                                     \
-    X(STORE, "store") /* place = value (value->lanes consecutive elements) */
+    X(SEQ, "seq")       /* kids in order; a block of its own: DECL, DEF and LET end with it */     \
+    X(FOR, "for")       /* index variable var = lo, lo + step, ... while var < hi: kids */         \
+    X(IF, "if")         /* all conds >= 0 and test != 0: kids; else `other` */                     \
+    X(LET, "let")       /* index variable var = lo */                                              \
+    X(DECL, "decl")     /* buffer begins here, contents undefined */                               \
+    X(DEF, "def")       /* value variable var begins here with value (NULL: undefined) */          \
+    X(SET, "set")       /* mutable value variable var = value */                                   \
+    X(STORE, "store")   /* place = value (value->lanes consecutive elements) */                    \
+    X(LAUNCH, "launch") /* a GPU runs the one kid: loops over blocks, one inside the other; in the \
+                           innermost SHARED buffers' DECLs and loops over threads, one inside the  \
+                           other; in these the code of one thread, which sets no variable and uses \
+                           no buffer from outside but PROGRAM's. Loops over threads have constant  \
+                           bounds, begin at 0 and have step 1, as those over blocks do. Iterations \
+                           of all these loops are independent but for barriers */                  \
+    X(BARRIER, "barrier") /* the threads of a block wait for each other: where all of them come by \
+                             as often; in the code of one thread */
 
 typedef enum ctune_lnode_kind {
 #define X(id, name) CTUNE_L_##id,
@@ -218,7 +228,13 @@ typedef enum ctune_lnode_kind {
     X(SLIDE, "slide") /* iterations are independent: whole vectors that keep what the next one     \
                          reads beside its own elements, too (passes/slide.c, carry.c) */           \
     X(FULL, "full")   /* constant bounds: the unroll pass repeats the body */                      \
-    X(VECTOR, "vector") /* constant bounds, independent: the vectorise pass makes lanes */
+    X(VECTOR, "vector")   /* constant bounds, independent: the vectorise pass makes lanes */       \
+    X(BLOCK_X, "block.x") /* of a LAUNCH: its blocks, ... */                                       \
+    X(BLOCK_Y, "block.y")                                                                          \
+    X(BLOCK_Z, "block.z")                                                                          \
+    X(THREAD_X, "thread.x") /* ... their threads */                                                \
+    X(THREAD_Y, "thread.y")                                                                        \
+    X(THREAD_Z, "thread.z")
 
 typedef enum ctune_lann {
 #define X(id, name) CTUNE_LANN_##id,
@@ -227,10 +243,17 @@ typedef enum ctune_lann {
         CTUNE_N_LANNS
 } ctune_lann;
 
+static inline bool ctune_lann_is_block(ctune_lann ann) {
+    return ann >= CTUNE_LANN_BLOCK_X && ann <= CTUNE_LANN_BLOCK_Z;
+}
+static inline bool ctune_lann_is_thread(ctune_lann ann) {
+    return ann >= CTUNE_LANN_THREAD_X && ann <= CTUNE_LANN_THREAD_Z;
+}
+
 typedef struct ctune_lnode {
     ctune_lnode_kind kind;
     struct ctune_lnode *next;         /* sibling; NULL = last */
-    struct ctune_lnode *first, *last; /* kids of SEQ, FOR, IF */
+    struct ctune_lnode *first, *last; /* kids of SEQ, FOR, IF, LAUNCH */
     struct ctune_lnode *other;        /* IF: a SEQ, or NULL */
     const char *comment;              /* printed before the node; NULL = none */
     int line; /* of the source's statement that it is a part of, 0 = of none; says nothing about
@@ -385,6 +408,10 @@ ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const c
  */
 ctune_lnode *ctune_lnode_copy(ctune_loops *l, const ctune_lnode *node, int var,
                               const ctune_aff *by);
+/* Does a GPU run some of it? */
+bool ctune_loops_has_launch(const ctune_loops *l);
+/* Is there a node of that kind in node or in what is below it? */
+bool ctune_lnode_has(const ctune_lnode *node, ctune_lnode_kind kind);
 /* Does a loop stand inside of node? */
 bool ctune_lnode_has_loop(const ctune_lnode *node);
 /* Append copies of the kids of loop `from` to `into`, its variable replaced by `by`: as one body,

@@ -9,6 +9,10 @@
  *
  * PARALLEL, SIMD and VECTOR loops may be run in another order, and then each element remembers
  * which iteration touched it: two that meet are a wrong annotation, whatever they compute.
+ *
+ * A block of a GPU runs from barrier to barrier, in each part one thread after the other; threads
+ * keep their variables and buffers meanwhile. Ordinals tell who touched an element: any thread of
+ * another block of the launch meets this one, one of the same block since the last barrier.
  */
 #include "search/loops/loops.h"
 #include "search/te/te_value.h"
@@ -40,6 +44,7 @@ typedef struct memory {
     uint32_t generation;
     toucher *touched; /* [elements]; NULL: nobody asks */
     bool is_private;  /* of one iteration */
+    bool is_of_block; /* of a GPU: other blocks have their own */
 } memory;
 
 typedef struct variable {
@@ -47,6 +52,12 @@ typedef struct variable {
     te_value *lanes; /* value variables */
     bool is_set;
 } variable;
+
+/* One thread of a block of a GPU: what it has for itself. */
+typedef struct thread_state {
+    variable *var;  /* [n_vars] */
+    memory *buffer; /* [n_buffers] those declared outside are copies of the machine's */
+} thread_state;
 
 typedef struct machine {
     ctune_ctx *ctx;
@@ -58,6 +69,11 @@ typedef struct machine {
     uint64_t seed, random; /* seed 0: in order */
     /* inside an independent loop: ordinal of its iteration and of its first one; else 0 */
     uint32_t iteration, first_iteration, n_iterations;
+    /* in a launch: ordinals of its first thread and of its block's; n_threads of the block at hand,
+     * whose ordinals are first_iteration .. since the last barrier */
+    uint32_t launch_first, block_first;
+    int n_threads, cap_threads;
+    thread_state *thread;
     int depth; /* of vector values */
     ctune_status status;
 } machine;
@@ -156,8 +172,11 @@ static int64_t locate(machine *m, const memory *mem, const ctune_place *place, i
 }
 
 /* Does somebody else's touch lie in the loop that runs? */
-static bool is_foreign(const machine *m, uint32_t toucher_iteration) {
-    return toucher_iteration >= m->first_iteration && toucher_iteration != m->iteration;
+static bool is_foreign(const machine *m, const memory *mem, uint32_t toucher_iteration) {
+    bool is_of_block = m->launch_first != 0 && !mem->is_of_block &&
+                       toucher_iteration >= m->launch_first && toucher_iteration < m->block_first;
+    return is_of_block ||
+           (toucher_iteration >= m->first_iteration && toucher_iteration != m->iteration);
 }
 
 /* Iterations of an independent loop must not meet in an element. */
@@ -166,13 +185,13 @@ static void touch(machine *m, const memory *mem, int64_t at, bool is_write) {
         return;
     }
     toucher *t = &mem->touched[at];
-    if (is_foreign(m, t->writer) ||
-        (is_write && (is_foreign(m, t->reader) || is_foreign(m, t->other_reader)))) {
+    if (is_foreign(m, mem, t->writer) ||
+        (is_write && (is_foreign(m, mem, t->reader) || is_foreign(m, mem, t->other_reader)))) {
         fail(m, "iterations that are said to be independent meet in ", mem->name);
     }
     if (is_write) {
         t->writer = m->iteration;
-    } else if (is_foreign(m, t->reader)) {
+    } else if (is_foreign(m, mem, t->reader)) {
         t->other_reader = m->iteration;
     } else {
         t->reader = m->iteration;
@@ -509,7 +528,195 @@ static void run_independent(machine *m, const ctune_lnode *node) {
     }
 }
 
+/* ---- launches --------------------------------------------------------------------------------
+ */
+
+/* Makes thread t the one that runs. */
+static void thread_enter(machine *m, int t) {
+    m->var = m->thread[t].var;
+    m->buffer = m->thread[t].buffer;
+    m->iteration = m->first_iteration + (uint32_t)t;
+}
+
+/* t-th of the threads in the order of this run: with a seed, an odd one backwards. */
+static int thread_at(const machine *m, int t) {
+    return (m->seed & 1) != 0 ? m->n_threads - 1 - t : t;
+}
+
+/* Since the last barrier nobody has done anything. */
+static void begin_interval(machine *m) {
+    m->first_iteration = m->n_iterations + 1;
+    if (__builtin_add_overflow(m->n_iterations, (uint32_t)m->n_threads, &m->n_iterations)) {
+        fail(m, "too many threads", "");
+    }
+}
+
+static bool thread_grow(machine *m, int n) {
+    size_t n_lanes = 0;
+    for (int i = 0; i < m->l->n_vars; i++) {
+        n_lanes += m->l->var[i].is_index ? 0 : (size_t)m->l->var[i].lanes;
+    }
+    m->thread = CTUNE_NEW_ARRAY(m->arena, thread_state, n);
+    for (int t = 0; m->thread != NULL && t < n; t++) {
+        thread_state *s = &m->thread[t];
+        s->var = CTUNE_NEW_ARRAY(m->arena, variable, m->l->n_vars);
+        s->buffer = CTUNE_NEW_ARRAY(m->arena, memory, m->l->n_buffers);
+        te_value *lanes = CTUNE_NEW_ARRAY(m->arena, te_value, n_lanes);
+        for (int i = 0; s->var != NULL && lanes != NULL && i < m->l->n_vars; i++) {
+            s->var[i].lanes = lanes;
+            lanes += m->l->var[i].is_index ? 0 : m->l->var[i].lanes;
+        }
+    }
+    if (ctune_arena_has_failed(m->arena)) {
+        m->status = ctune_fail(m->ctx, CTUNE_ENOMEM, "out of memory");
+    }
+    m->cap_threads = n;
+    return m->status == CTUNE_OK;
+}
+
+/* What the thread sees of the block: the machine's variables, and buffers declared outside. */
+static void thread_copy(machine *m, thread_state *s, const variable *var, const memory *buffer) {
+    for (int i = 0; i < m->l->n_vars; i++) {
+        const ctune_lvar *info = &m->l->var[i];
+        s->var[i].index = var[i].index;
+        s->var[i].is_set = var[i].is_set;
+        if (!info->is_index) {
+            memcpy(s->var[i].lanes, var[i].lanes, sizeof *var[i].lanes * (size_t)info->lanes);
+        }
+    }
+    for (int i = 0; i < m->l->n_buffers; i++) {
+        if (buffer[i].bytes != NULL || s->buffer[i].name == NULL) {
+            s->buffer[i] = buffer[i];
+        }
+    }
+}
+
+static void run_threads(machine *m, const ctune_lnode *first);
+
+/* A node with a barrier inside, which all threads take the same way. */
+static void run_together(machine *m, const ctune_lnode *node) {
+    if (node->kind == CTUNE_L_BARRIER) {
+        begin_interval(m);
+    } else if (node->kind == CTUNE_L_FOR) {
+        thread_enter(m, 0);
+        int64_t lo = eval_aff(m, node->lo), hi = eval_aff(m, node->hi);
+        uint64_t n = n_iterations(lo, hi, node->step);
+        for (int t = 1; t < m->n_threads; t++) {
+            thread_enter(m, t);
+            if (eval_aff(m, node->lo) != lo ||
+                n_iterations(lo, eval_aff(m, node->hi), node->step) != n) {
+                fail(m, "threads part before a barrier", "");
+            }
+        }
+        for (uint64_t q = 0; q < n && m->status == CTUNE_OK; q++) {
+            for (int t = 0; t < m->n_threads; t++) {
+                m->thread[t].var[node->var].index = lo + (int64_t)q * node->step;
+            }
+            run_threads(m, node->first);
+        }
+    } else if (node->kind == CTUNE_L_IF) {
+        int n_holds = 0;
+        for (int t = 0; t < m->n_threads; t++) {
+            thread_enter(m, t);
+            bool holds = true;
+            for (int i = 0; i < node->n_conds && holds; i++) {
+                holds = eval_aff(m, node->conds[i]) >= 0;
+            }
+            n_holds += holds && (node->test == NULL || eval_truth(m, node->test));
+        }
+        if (n_holds != 0 && n_holds != m->n_threads) {
+            fail(m, "threads part before a barrier", "");
+        } else if (n_holds != 0) {
+            run_threads(m, node->first);
+        } else if (node->other != NULL) {
+            run_threads(m, node->other->first);
+        }
+    } else {
+        run_threads(m, node->first);
+    }
+}
+
+/* A list of nodes by all threads: what has no barrier inside one thread after the other. */
+static void run_threads(machine *m, const ctune_lnode *first) {
+    for (const ctune_lnode *node = first; node != NULL && m->status == CTUNE_OK;) {
+        if (ctune_lnode_has(node, CTUNE_L_BARRIER)) {
+            run_together(m, node);
+            node = node->next;
+            continue;
+        }
+        const ctune_lnode *end = node;
+        while (end != NULL && !ctune_lnode_has(end, CTUNE_L_BARRIER)) {
+            end = end->next;
+        }
+        for (int i = 0; i < m->n_threads && m->status == CTUNE_OK; i++) {
+            thread_enter(m, thread_at(m, i));
+            for (const ctune_lnode *n = node; n != end && m->status == CTUNE_OK; n = n->next) {
+                run_node(m, n);
+            }
+        }
+        node = end;
+    }
+}
+
+/* The loops over threads of one block, node the outermost, up to the code of one thread. */
+static void run_block(machine *m, const ctune_lnode *node) {
+    const ctune_lnode *loop[3], *code = node;
+    variable *var = m->var;
+    memory *buffer = m->buffer;
+    int n_loops = 0;
+    m->n_threads = 1;
+    for (; code != NULL && code->kind == CTUNE_L_FOR && ctune_lann_is_thread(code->ann) &&
+           n_loops < 3;
+         code = code->first) {
+        loop[n_loops++] = code;
+        m->n_threads *= (int)(code->hi->c0 > 1024 ? 1024 : code->hi->c0);
+    }
+    if (m->n_threads > 1024) {
+        fail(m, "a block of over 1024 threads", "");
+        return;
+    }
+    if (m->n_threads > m->cap_threads && !thread_grow(m, m->n_threads)) {
+        return;
+    }
+    for (int t = 0; t < m->n_threads; t++) {
+        thread_copy(m, &m->thread[t], var, buffer);
+        int rest = t;
+        for (int i = n_loops - 1; i >= 0; i--) {
+            m->thread[t].var[loop[i]->var].index = rest % loop[i]->hi->c0;
+            rest /= (int)loop[i]->hi->c0;
+        }
+    }
+    begin_interval(m);
+    m->block_first = m->first_iteration;
+    run_threads(m, code);
+    m->iteration = 0;
+    m->var = var;
+    m->buffer = buffer;
+}
+
+static void run_blocks(machine *m, const ctune_lnode *node) {
+    int64_t n = eval_aff(m, node->hi);
+    for (int64_t q = 0; q < n && m->status == CTUNE_OK; q++) {
+        m->var[node->var].index = (m->seed & 2) != 0 ? n - 1 - q : q;
+        run_kids(m, node);
+    }
+}
+
+static void run_launch(machine *m, const ctune_lnode *node) {
+    m->launch_first = m->n_iterations + 1;
+    run_kids(m, node);
+    m->launch_first = m->block_first = 0;
+}
+
 static void run_for(machine *m, const ctune_lnode *node) {
+    if (ctune_lann_is_thread(node->ann)) {
+        run_block(m, node);
+        return;
+    }
+    if (ctune_lann_is_block(node->ann)) {
+        run_blocks(m, node);
+        return;
+    }
     bool is_independent = node->ann == CTUNE_LANN_PARALLEL || node->ann == CTUNE_LANN_SIMD ||
                           node->ann == CTUNE_LANN_SLIDE || node->ann == CTUNE_LANN_VECTOR;
     if (is_independent && m->seed != 0) {
@@ -569,6 +776,7 @@ static void run_decl(machine *m, const ctune_lnode *node) {
     mem->n_bytes = (size_t)n * (size_t)mem->stride;
     mem->generation++;
     mem->is_private = m->iteration != 0;
+    mem->is_of_block = b->scope == CTUNE_SCOPE_SHARED;
 }
 
 NOINLINE static void run_assign(machine *m, const ctune_lnode *node) {
@@ -608,6 +816,11 @@ static void run_node(machine *m, const ctune_lnode *node) {
     case CTUNE_L_STORE:
         run_store(m, node);
         break;
+    case CTUNE_L_LAUNCH:
+        run_launch(m, node);
+        break;
+    case CTUNE_L_BARRIER:
+        break; /* of a block of one thread, or nobody's */
     default:
         run_kids(m, node);
         break;

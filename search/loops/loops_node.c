@@ -127,6 +127,19 @@ ctune_lnode *ctune_lnode_store(ctune_loops *l, const ctune_place *place, const c
     return n;
 }
 
+bool ctune_lnode_has(const ctune_lnode *node, ctune_lnode_kind kind) {
+    bool found = node != NULL && node->kind == kind;
+    for (const ctune_lnode *kid = node == NULL ? NULL : node->first; kid != NULL && !found;
+         kid = kid->next) {
+        found = ctune_lnode_has(kid, kind);
+    }
+    return found || (node != NULL && ctune_lnode_has(node->other, kind));
+}
+
+bool ctune_loops_has_launch(const ctune_loops *l) {
+    return ctune_lnode_has(l->root, CTUNE_L_LAUNCH);
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* What a copy replaces: index variables by forms, value variables and buffers by new ones. Chained

@@ -374,10 +374,14 @@ static ctune_lnode *parse_node(loops_parser *p) {
     } rows[] = {{"for", parse_for},     {"if", parse_if},        {"let", parse_let},
                 {"decl", parse_decl},   {"def", parse_def},      {"set", parse_set},
                 {"store", parse_store}, {"stream", parse_stream}};
-    if (te_accept(&p->te, "seq")) {
-        ctune_lnode *n = node_new(p, CTUNE_L_SEQ);
+    bool is_launch = te_accept(&p->te, "launch");
+    if (is_launch || te_accept(&p->te, "seq")) {
+        ctune_lnode *n = node_new(p, is_launch ? CTUNE_L_LAUNCH : CTUNE_L_SEQ);
         parse_block(p, n);
         return n;
+    }
+    if (te_accept(&p->te, "barrier")) {
+        return node_new(p, CTUNE_L_BARRIER);
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (te_accept(&p->te, rows[i].word)) {

@@ -588,6 +588,13 @@ static void print_node(printer *p, const ctune_lnode *node, int depth) {
         ctune_text_append(p->out, " = ");
         print_value(p, node->value, 0);
         break;
+    case CTUNE_L_LAUNCH:
+        ctune_text_append(p->out, "launch");
+        print_block(p, node, depth);
+        break;
+    case CTUNE_L_BARRIER:
+        ctune_text_append(p->out, "barrier");
+        break;
     case CTUNE_L_STORE:
         ctune_text_append(p->out, node->is_streamed ? "stream " : "store ");
         print_place(p, &node->place, node->value != NULL ? node->value->lanes : 1);

@@ -182,6 +182,61 @@ static void close_to(loops_verifier *v, int n_open) {
     }
 }
 
+/* ---- what a GPU runs ------------------------------------------------------------------------- */
+
+/* Does the form differ between threads of one block? */
+static bool aff_varies(const loops_verifier *v, const ctune_aff *aff) {
+    for (int t = 0; aff != NULL && t < aff->n_terms; t++) {
+        const ctune_term *x = &aff->terms[t];
+        if (x->kind == CTUNE_TERM_AXIS && v->var[x->id].varies) {
+            return true;
+        }
+        const ctune_atom *a = x->kind == CTUNE_TERM_DIV ? &v->l->atom[x->id] : NULL;
+        if (a != NULL && (aff_varies(v, a->a) || aff_varies(v, a->b))) {
+            return true;
+        }
+        for (int d = 0; a != NULL && a->place != NULL && d < a->place->n_idx; d++) {
+            if (aff_varies(v, a->place->idx[d])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Where a bound loop may stand, and what it looks like. */
+static ctune_status verify_bound(loops_verifier *v, const ctune_lnode *node) {
+    const char *name = var_name(v, node->var);
+    bool is_block = ctune_lann_is_block(node->ann), is_thread = ctune_lann_is_thread(node->ann);
+    if (!is_block && !is_thread) {
+        CHECK(v->gpu == LOOPS_GPU_HOST || v->gpu == LOOPS_GPU_CODE,
+              "loop %s stands between the loops of a launch", name);
+        return CTUNE_OK;
+    }
+    CHECK(is_block ? v->gpu == LOOPS_GPU_LAUNCH || v->gpu == LOOPS_GPU_BLOCK
+                   : v->gpu == LOOPS_GPU_BLOCK || v->gpu == LOOPS_GPU_THREAD,
+          "loop %s is bound outside its place in a launch", name);
+    CHECK(node->step == 1 && node->lo->n_terms == 0 && node->lo->c0 == 0,
+          "bound loop %s does not count from 0", name);
+    CHECK(is_block || (node->hi->n_terms == 0 && node->hi->c0 >= 1 && node->hi->c0 <= 1024),
+          "loop %s over threads has no constant number of them", name);
+    CHECK((v->gpu_axes >> node->ann & 1) == 0, "an axis of the GPU is bound twice at %s", name);
+    v->gpu_axes |= 1u << node->ann;
+    v->gpu = is_block ? LOOPS_GPU_BLOCK : LOOPS_GPU_THREAD;
+    bool is_next = false; /* does another bound loop stand right inside? */
+    for (const ctune_lnode *kid = node->first; kid != NULL; kid = kid->next) {
+        is_next |= kid->kind == CTUNE_L_FOR &&
+                   (ctune_lann_is_thread(kid->ann) || ctune_lann_is_block(kid->ann));
+        CHECK(is_thread || kid->kind == CTUNE_L_FOR || kid->kind == CTUNE_L_DECL,
+              "a statement between the loops over blocks and threads");
+    }
+    CHECK(!is_next || is_thread || node->last->kind == CTUNE_L_FOR, "code behind the threads");
+    CHECK(!is_next || !is_thread || node->first->next == NULL, "code beside the threads");
+    CHECK(is_next || is_thread, "blocks without threads");
+    v->gpu = is_thread && !is_next ? LOOPS_GPU_CODE : v->gpu;
+    return CTUNE_OK;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static ctune_status verify_kids(loops_verifier *v, const ctune_lnode *node, bool in_parallel);
@@ -240,6 +295,11 @@ static ctune_status verify_for(loops_verifier *v, const ctune_lnode *node) {
     CHECK((node->ann != CTUNE_LANN_FULL && node->ann != CTUNE_LANN_VECTOR) ||
               has_constant_bounds(node),
           "loop %s is to be repeated or vectorised and its bounds are not constant", name);
+    loops_gpu gpu = v->gpu;
+    TRY(verify_bound(v, node));
+    bool varies = aff_varies(v, node->lo) || aff_varies(v, node->hi);
+    v->var[node->var].varies = varies || ctune_lann_is_thread(node->ann);
+    v->n_divergent += varies;
     bool in_parallel = v->n_collapsed == 1;
     v->n_collapsed -= v->n_collapsed > 0;
     if (node->ann == CTUNE_LANN_PARALLEL) {
@@ -250,6 +310,8 @@ static ctune_status verify_for(loops_verifier *v, const ctune_lnode *node) {
     v->n_independent += is_independent(node->ann);
     TRY(verify_kids(v, node, in_parallel));
     v->n_independent -= is_independent(node->ann);
+    v->n_divergent -= varies;
+    v->gpu = gpu;
     close_to(v, n_open);
     return CTUNE_OK;
 }
@@ -264,22 +326,61 @@ static ctune_status verify_if(loops_verifier *v, const ctune_lnode *node) {
         TRY(loops_verify_value(v, node->test));
         CHECK(node->test->lanes == 1, "the test of a condition is a vector");
     }
+    bool varies = node->test != NULL;
+    for (int i = 0; i < node->n_conds; i++) {
+        varies |= aff_varies(v, node->conds[i]);
+    }
+    v->n_divergent += varies;
     TRY(verify_kids(v, node, false));
     if (node->other != NULL) {
         CHECK(node->other->kind == CTUNE_L_SEQ && node->other->next == NULL,
               "the other arm of a condition is no single sequence");
         TRY(verify_kids(v, node->other, false));
     }
+    v->n_divergent -= varies;
     return CTUNE_OK;
+}
+
+static ctune_status verify_launch(loops_verifier *v, const ctune_lnode *node) {
+    CHECK(v->gpu == LOOPS_GPU_HOST && v->n_independent == 0, "a launch inside another loop's code");
+    CHECK(node->first != NULL && node->first->next == NULL && node->first->kind == CTUNE_L_FOR &&
+              ctune_lann_is_block(node->first->ann),
+          "a launch is no loop over blocks");
+    v->gpu = LOOPS_GPU_LAUNCH;
+    v->gpu_axes = 0;
+    v->launch_open = v->n_open;
+    TRY(verify_kids(v, node, false));
+    v->gpu = LOOPS_GPU_HOST;
+    return CTUNE_OK;
+}
+
+static ctune_status verify_barrier(loops_verifier *v) {
+    CHECK(v->gpu == LOOPS_GPU_CODE, "a barrier outside the code of a thread");
+    CHECK(v->n_divergent == 0, "a barrier that not all threads of a block need come by");
+    return CTUNE_OK;
+}
+
+/* Is the open variable older than the launch that is verified? */
+static bool is_older(const loops_verifier *v, int id) {
+    for (int i = 0; v->gpu != LOOPS_GPU_HOST && i < v->launch_open; i++) {
+        if (v->open[i] == id) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static ctune_status verify_extents(loops_verifier *v, const ctune_lbuffer *b, const char *name) {
     int64_t n = 1;
     for (int d = 0; d < b->rank; d++) {
         TRY(loops_verify_aff(v, b->extent[d], "a buffer's extent"));
-        if (b->scope == CTUNE_SCOPE_BLOCK || b->scope == CTUNE_SCOPE_REGISTER) {
+        if (b->scope == CTUNE_SCOPE_BLOCK || b->scope == CTUNE_SCOPE_REGISTER ||
+            b->scope == CTUNE_SCOPE_SHARED) {
             CHECK(b->extent[d]->n_terms == 0, "%s buffer %s has an extent that is not constant",
-                  b->scope == CTUNE_SCOPE_BLOCK ? "block" : "register", name);
+                  b->scope == CTUNE_SCOPE_BLOCK      ? "block"
+                  : b->scope == CTUNE_SCOPE_REGISTER ? "register"
+                                                     : "shared",
+                  name);
             CHECK(b->extent[d]->c0 >= 1, "buffer %s has an extent below 1", name);
             CHECK(!__builtin_mul_overflow(n, b->extent[d]->c0, &n) && n <= INT32_MAX,
                   "buffer %s is too large for a block", name);
@@ -302,6 +403,8 @@ static ctune_status verify_decl(loops_verifier *v, const ctune_lnode *node, bool
           "buffer %s of the program is declared outside the setup", name);
     CHECK(b->scope != CTUNE_SCOPE_THREAD || in_parallel,
           "buffer %s of a thread is declared outside the body of a parallel loop", name);
+    CHECK((b->scope == CTUNE_SCOPE_SHARED) == (v->gpu == LOOPS_GPU_BLOCK),
+          "buffer %s of a GPU's block is declared elsewhere, or another one there", name);
     TRY(verify_extents(v, b, name));
     return bind_buffer(v, node->buffer);
 }
@@ -327,6 +430,7 @@ static ctune_status verify_assign(loops_verifier *v, const ctune_lnode *node) {
     }
     CHECK(!var->is_index && var->is_mutable, "%s is set and not mutable", name);
     CHECK(v->var[node->var].state == LOOPS_OPEN, "%s is set outside its scope", name);
+    CHECK(!is_older(v, node->var), "%s of the host is set by a GPU", name);
     CHECK(v->var[node->var].n_independent == v->n_independent,
           "%s is set by iterations that are said to be independent of it", name);
     return CTUNE_OK;
@@ -336,6 +440,7 @@ static ctune_status verify_store(loops_verifier *v, const ctune_lnode *node) {
     CHECK(node->value != NULL, "a store has no value");
     TRY(loops_verify_value(v, node->value));
     TRY(loops_verify_place(v, &node->place, node->value->lanes, "a store"));
+    CHECK(v->gpu != LOOPS_GPU_HOST || !v->has_launch, "a store of the host beside launches");
     ctune_type type = ctune_place_type(v->l, &node->place);
     CHECK(type == node->value->type, "a store of %s into %s",
           ctune_type_get(node->value->type)->name, ctune_type_get(type)->name);
@@ -350,8 +455,8 @@ static ctune_status verify_store(loops_verifier *v, const ctune_lnode *node) {
 
 static ctune_status verify_node(loops_verifier *v, const ctune_lnode *node, bool in_parallel) {
     CHECK((unsigned)node->kind < CTUNE_N_LNODE_KINDS, "a node has no kind");
-    bool has_kids =
-        node->kind == CTUNE_L_SEQ || node->kind == CTUNE_L_FOR || node->kind == CTUNE_L_IF;
+    bool has_kids = node->kind == CTUNE_L_SEQ || node->kind == CTUNE_L_FOR ||
+                    node->kind == CTUNE_L_IF || node->kind == CTUNE_L_LAUNCH;
     CHECK(has_kids || (node->first == NULL && node->last == NULL), "a statement has kids");
     CHECK(node->kind == CTUNE_L_IF || node->other == NULL,
           "a node that is no condition has two arms");
@@ -362,7 +467,13 @@ static ctune_status verify_node(loops_verifier *v, const ctune_lnode *node, bool
         return verify_if(v, node);
     case CTUNE_L_LET:
         TRY(loops_verify_aff(v, node->lo, "a let"));
-        return bind_var(v, node->var, true, "a let");
+        TRY(bind_var(v, node->var, true, "a let"));
+        v->var[node->var].varies = aff_varies(v, node->lo);
+        return CTUNE_OK;
+    case CTUNE_L_LAUNCH:
+        return verify_launch(v, node);
+    case CTUNE_L_BARRIER:
+        return verify_barrier(v);
     case CTUNE_L_DECL:
         return verify_decl(v, node, in_parallel);
     case CTUNE_L_DEF:
@@ -452,6 +563,7 @@ static ctune_status verify_program(loops_verifier *v, const char **names) {
               v->l->root->other == NULL,
           "the root is no sequence");
     v->is_setup = true;
+    v->has_launch = ctune_loops_has_launch(v->l);
     return verify_kids(v, v->l->root, false);
 }
 

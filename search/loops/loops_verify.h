@@ -9,8 +9,18 @@ enum { LOOPS_MAX_COLLAPSE = 32, LOOPS_MAX_DEPTH = 2500 };
 
 typedef enum loops_state { LOOPS_UNBOUND, LOOPS_OPEN, LOOPS_CLOSED } loops_state;
 
+/* Where in a launch the walk is: the loops over blocks, those over threads, the code of one. */
+typedef enum loops_gpu {
+    LOOPS_GPU_HOST,
+    LOOPS_GPU_LAUNCH,
+    LOOPS_GPU_BLOCK,
+    LOOPS_GPU_THREAD,
+    LOOPS_GPU_CODE
+} loops_gpu;
+
 typedef struct loops_var_state {
     loops_state state;
+    bool varies;       /* index variables: between the threads of a block of a GPU */
     bool is_setup;     /* bound by the setup */
     int n_independent; /* loops with independent iterations around the binding */
 } loops_var_state;
@@ -24,6 +34,11 @@ typedef struct loops_verifier {
     bool is_setup;        /* the walk is in the setup of the root */
     int n_collapsed;      /* loops that still belong to the parallel loop around */
     int n_independent;    /* loops with independent iterations around */
+    bool has_launch;      /* somewhere in the program */
+    loops_gpu gpu;
+    unsigned gpu_axes; /* bit: annotations of this launch's loops so far */
+    int launch_open;   /* n_open when the launch began */
+    int n_divergent;   /* loops and conditions around that differ between threads */
     int depth, value_depth;
 } loops_verifier;
 

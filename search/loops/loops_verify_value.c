@@ -165,6 +165,10 @@ static ctune_status verify_op(loops_verifier *v, const ctune_value *e) {
     case CTUNE_V_VAR:
         return verify_var(v, e);
     case CTUNE_V_LOAD:
+        CHECK(v->gpu != LOOPS_GPU_HOST || !v->has_launch || e->place.is_buffer || e->place.id < 0 ||
+                  e->place.id >= v->l->region->n_tensors ||
+                  !v->l->region->tensors[e->place.id].is_written,
+              "the host reads beside launches what a GPU may write");
         return verify_load(v, e);
     case CTUNE_V_LT:
     case CTUNE_V_LE:

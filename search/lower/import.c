@@ -217,6 +217,12 @@ static const ctune_value *value_of(const importer *m, const ctune_expr *expr) {
         return ctune_value_load(l, &place, 1);
     }
     if (expr->op == CTUNE_OP_READ) {
+        ctune_place at, place;
+        int var;
+        if (w->is_gpu && m->with_packed && place_of(m, &expr->access, &at, &var) &&
+            lower_shared_place(w, m->env->stmt, expr, &at, &place)) {
+            return ctune_value_load(l, &place, 1);
+        }
         return read_value(m, &expr->access);
     }
     if ((expr->op == CTUNE_OP_ADD || expr->op == CTUNE_OP_SUB) && ctune_type_is_float(expr->type)) {

@@ -244,11 +244,29 @@ static int find_register_at(const lowerer *w, int node, int kid) {
 
 ctune_status lower_kid(lowerer *w, int node, int kid, ctune_lnode *into) {
     int stmts[CTUNE_MAX_STMTS];
-    ctune_status status = w->no_register ? CTUNE_OK : lower_packs_at(w, node, kid, into);
+    ctune_status status = w->is_gpu        ? lower_shared_at(w, node, kid, into)
+                          : w->no_register ? CTUNE_OK
+                                           : lower_packs_at(w, node, kid, into);
     if (lower_stmts_under(w, kid, stmts) == 1) {
         into = lower_open_guard(w, stmts[0], into);
     }
-    return status == CTUNE_OK ? lower_node(w, kid, into) : status;
+    bool is_launch = w->is_gpu && w->launch < 0 && !ctune_nest_is_host(w->nest, kid);
+    return status != CTUNE_OK ? status
+           : is_launch        ? lower_launch(w, kid, into)
+                              : lower_node(w, kid, into);
+}
+
+/* A part of the body of loop `node` whose target waits in registers while it runs. */
+static ctune_status lower_part(lowerer *w, int node, int kid, int stmt, ctune_lnode *into) {
+    bool is_part = kid != w->nest->node[node].first || w->nest->node[kid].next >= 0;
+    ctune_lnode *where = is_part ? lower_open_guard(w, stmt, into) : into;
+    if (w->is_gpu) {
+        where = lower_axes_guard(w, ctune_nest_find_stmt(w->nest, stmt), where);
+    }
+    if (lower_is_gpu_tile(w, node)) {
+        return is_part ? lower_kid(w, node, kid, where) : lower_gpu_register(w, node, stmt, where);
+    }
+    return lower_register(w, node, stmt, where);
 }
 
 /* The body of loop `node` (or of the root): declarations, then each part with its packed copies. */
@@ -261,10 +279,8 @@ ctune_status lower_children(lowerer *w, int node, ctune_lnode *into) {
             status = lower_kid(w, node, kid, into);
             continue;
         }
-        status = lower_packs_at(w, node, kid, into);
-        bool is_part = kid != w->nest->node[node].first || w->nest->node[kid].next >= 0;
-        ctune_lnode *where = is_part ? lower_open_guard(w, stmt, into) : into;
-        status = status == CTUNE_OK ? lower_register(w, node, stmt, where) : status;
+        status = w->is_gpu ? CTUNE_OK : lower_packs_at(w, node, kid, into);
+        status = status == CTUNE_OK ? lower_part(w, node, kid, stmt, into) : status;
     }
     return status;
 }
@@ -380,15 +396,26 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         }
     }
     int var = ctune_loops_index_var(w->loops, nn->name);
+    bool is_bound = ctune_ann_is_bound(nn->ann), is_point = lower_gpu_is_point(w, node);
     bool may_fix = w->nest->n_sums > 0 && nn->step == 1 && nn->ann == CTUNE_ANN_SERIAL;
     const ctune_aff *value = may_fix ? lower_fixed_value(w, &lo, &hi) : NULL;
-    ctune_lnode *loop = value != NULL
-                            ? lower_fixed(w, var, value, &lo, &hi, into)
-                            : lower_for(w, var, &lo, &hi, nn->step, CTUNE_LANN_SERIAL, into);
+    ctune_lnode *loop;
+    if (is_bound || is_point) {
+        loop = is_point ? lower_gpu_points(w, node, &value, into) : into;
+        value = is_point ? value : lower_bound_value(w, node);
+        loop = lower_bound_loop(w, node, var, value, &lo, &hi, loop);
+    } else {
+        loop = value != NULL ? lower_fixed(w, var, value, &lo, &hi, into)
+                             : lower_for(w, var, &lo, &hi, nn->step, CTUNE_LANN_SERIAL, into);
+    }
     if (loop == NULL) {
         return ctune_loops_status(w->loops);
     }
     bool is_aligned = is_grid;
+    if (w->launch >= 0 && !is_bound && !is_point && lower_is_grid(w, node)) {
+        loop->lo = lower_grid_start(w, node);
+        is_aligned = true;
+    }
     if (is_grid) {
         loop->lo = align_to_grid(w, loop->lo, nn->step);
     }
@@ -403,15 +430,18 @@ static ctune_status lower_loop(lowerer *w, int node, ctune_lnode *into) {
         }
     }
     w->node_var[node] = var;
-    if (is_aligned || lo.n_groups > 1) {
+    if (is_aligned || lo.n_groups > 1 || ((is_bound || is_point) && nn->step > 1)) {
         full_lo.n = 0;
     }
     w->node_lo[node] = full_lo;
-    open_level(w, node, var, &lo, is_aligned);
-    status = lower_isolated(w, node, loop);
+    w->node_value[node] = is_bound || is_point ? value : NULL;
+    bool is_plain = value == NULL && loop->lo != NULL && loop->lo->n_terms == 0;
+    w->node_least[node] = is_plain ? loop->lo : NULL;
+    open_level(w, node, var, &lo, is_aligned || is_bound || is_point);
+    status = w->is_gpu ? lower_children(w, node, loop) : lower_isolated(w, node, loop);
     lower_pop(w);
     w->node_var[node] = -1;
-    if (value == NULL) {
+    if (value == NULL && !is_bound && !is_point) {
         annotate(w, node, loop, into);
     }
     return status;
@@ -423,7 +453,11 @@ ctune_status lower_node(lowerer *w, int node, ctune_lnode *into) {
     switch (nn->kind) {
     case CTUNE_NN_STMT:
         lower_env_get(w, nn->stmt, &env);
-        lower_instance(w, &env, true, into);
+        if (w->gpu_tile != NULL) {
+            lower_gpu_instance(w, &env, into);
+        } else {
+            lower_instance(w, &env, true, w->is_gpu ? lower_axes_guard(w, node, into) : into);
+        }
         return CTUNE_OK;
     case CTUNE_NN_SEQ:
         return lower_children(w, node, into);
@@ -454,6 +488,11 @@ static bool make_tables(lowerer *w) {
         w->node_var[i] = -1;
     }
     w->parallel_node = -1;
+    w->launch = -1;
+    w->is_gpu = ctune_nest_is_gpu(w->nest);
+    for (int i = 0; i < LOWER_HW_AXES; i++) {
+        w->hw_var[i] = -1;
+    }
     return true;
 }
 
@@ -516,6 +555,9 @@ ctune_status ctune_lower(ctune_ctx *ctx, const ctune_nest *nest, const ctune_low
         status = lower_program(w);
     }
     free(w);
+    if (status == CTUNE_OK) {
+        status = ctune_pass_barriers(loops);
+    }
     if (status == CTUNE_OK && options->observer != NULL) {
         options->observer(options->observer_data, "lower", loops);
     }

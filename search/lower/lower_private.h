@@ -80,6 +80,31 @@ typedef struct lower_packed {
     const ctune_aff *seq_count[CTUNE_MAX_DEPTH]; /* number of values */
 } lower_packed;
 
+/* A copy in a GPU block's shared memory: element [idx - base] of the buffer is that of the tensor.
+ */
+typedef struct lower_shared {
+    const ctune_expr *read;
+    int stmt, buffer;
+    const ctune_aff *base[CTUNE_MAX_RANK];
+} lower_shared;
+
+enum { LOWER_HW_AXES = 6 }; /* block.x, ..., thread.z: by annotation - CTUNE_ANN_BLOCK_X */
+
+/* A register tile that the threads of a block share out: see gpu_tile.c. */
+typedef struct lower_gpu_tile {
+    int at, stmt, acc;
+    bool has_old;                /* the target's old value counts */
+    bool is_full;                /* all its points lie in the domain, as far as space goes */
+    int n_open;                  /* loops that are open outside of it */
+    int pseudo[CTUNE_MAX_DEPTH]; /* by position in the statement: a variable that stands for the
+                                    tile's dim in rows; -1: no dim of the tile */
+    int n_rows;                  /* what space asks of a point that has some instance: each >= 0 */
+    const ctune_aff **rows;
+    int n_unrolled;               /* of space dims: the accumulators' indices */
+    int unrolled[LOWER_MAX_TILE]; /* nodes */
+    int point[LOWER_MAX_TILE];    /* their variables, -1 while not open */
+} lower_gpu_tile;
+
 typedef struct lowerer {
     ctune_ctx *ctx;
     ctune_loops *loops;
@@ -111,6 +136,18 @@ typedef struct lowerer {
     int thread_buffer[LOWER_MAX_THREAD_BUFFERS];
     lower_packed *packed[CTUNE_NEST_CACHES]; /* by cache of the nest; NULL: a register cache or
                                                 shared with another */
+    bool is_gpu;
+    int launch;                     /* nest node of the open launch, -1 */
+    int launch_n_open;              /* loops that are open outside of it */
+    int hw_var[LOWER_HW_AXES];      /* variables of the launch's loops, -1 */
+    int64_t hw_trip[LOWER_HW_AXES]; /* of threads: how many; of blocks: 0 */
+    int hw_users[LOWER_HW_AXES];    /* nest loops in the launch that are bound to it */
+    const ctune_aff *node_value[CTUNE_NEST_NODES]; /* of open bound loops and points of a tile */
+    const ctune_aff *node_least[CTUNE_NEST_NODES]; /* constant from which an open loop counts */
+    const ctune_aff *hw_base[CTUNE_NEST_NODES];    /* where a bound outermost level begins */
+    ctune_lnode *block_body;                       /* of the innermost loop over blocks */
+    lower_shared *shared[CTUNE_NEST_CACHES];       /* by cache; NULL: not made yet, or none */
+    lower_gpu_tile *gpu_tile;                      /* that is open, or NULL */
     int *scalar_var; /* [n_tensors] value variable that holds the tensor: copied scalars, contracted
                         temporaries; -1 */
     int *temp_buffer; /* [n_tensors] buffer of a temporary, -1 */
@@ -287,6 +324,8 @@ ctune_status lower_full_tile(lowerer *w, const lower_block *b, const lower_tile 
  * divisions. */
 ctune_status lower_full_conditions(lowerer *w, lower_block *b, ctune_lnode *guard,
                                    bool *is_possible);
+/* Has each point of the tile an element of the target for itself? */
+bool lower_has_own_elements(const lowerer *w, int stmt, const lower_tile *tile);
 /* Does nothing else touch the tile during its reduction? */
 bool lower_is_alone(lowerer *w, int stmt, const lower_tile *tile);
 /* Or does what it reads of its own target lie outside of the tile? */
@@ -326,6 +365,41 @@ const ctune_aff *lower_fixed_value(lowerer *w, const lower_limit *lo, const lowe
  * NULL when memory is out. */
 ctune_lnode *lower_fixed(lowerer *w, int var, const ctune_aff *value, const lower_limit *lo,
                          const lower_limit *hi, ctune_lnode *into);
+
+/* ---- gpu.c, gpu_tile.c, gpu_shared.c
+ * -------------------------------------------------------------------------------------------- */
+/* The launch that a node of the nest is. */
+ctune_status lower_launch(lowerer *w, int node, ctune_lnode *into);
+/* Is the loop one over tiles whose iterations inside are bound? Then these tiles lie where they lie
+ * for all iterations of the loops around: an element has one thread. */
+bool lower_is_grid(const lowerer *w, int node);
+const ctune_aff *lower_grid_start(lowerer *w, int node);
+/* What a bound loop is on a block or thread: the value of its iteration. */
+const ctune_aff *lower_bound_value(lowerer *w, int node);
+/* Instead of a loop of that value: its variable, where it is in range; lo, hi: the loop's limits.
+ * Where the body goes. */
+ctune_lnode *lower_bound_loop(lowerer *w, int node, int var, const ctune_aff *value,
+                              const lower_limit *lo, const lower_limit *hi, ctune_lnode *into);
+/* Is the form over open variables >= 0 for certain, by the ranges of blocks, threads and points? */
+bool lower_is_certain(lowerer *w, const ctune_aff *form);
+/* Drops the conditions that are certain, or said before; returns how many stay. */
+int lower_drop_certain(lowerer *w, const ctune_aff **conds, int n);
+/* IF over the launch's axes that the statement's loops are not bound to: one of their iterations
+ * runs it. */
+ctune_lnode *lower_axes_guard(lowerer *w, int node, ctune_lnode *into);
+/* Do threads share out the register tile at the loop? */
+bool lower_is_gpu_tile(const lowerer *w, int node);
+ctune_status lower_gpu_register(lowerer *w, int node, int stmt, ctune_lnode *into);
+/* Is the node an unrolled loop of the open tile? */
+bool lower_gpu_is_point(const lowerer *w, int node);
+/* Loop over such points; *value: that of the nest's loop. */
+ctune_lnode *lower_gpu_points(lowerer *w, int node, const ctune_aff **value, ctune_lnode *into);
+void lower_gpu_instance(lowerer *w, const lower_env *env, ctune_lnode *into);
+/* Copies of what the statements under kid read, at the head of loop node's body. */
+ctune_status lower_shared_at(lowerer *w, int node, int kid, ctune_lnode *into);
+/* Is the read copied? Then where its element is; idx: the tensor's indices. */
+bool lower_shared_place(lowerer *w, int stmt, const ctune_expr *read, const ctune_place *tensor,
+                        ctune_place *place);
 
 /* The open panel of a copy: its elements [lo, end), the value or zero. */
 void lower_copy_lanes(lowerer *w, const lower_packed *p, int dim, const ctune_aff *lo,

@@ -261,6 +261,11 @@ bool lower_is_in_parallel(const lowerer *w, int scope) {
 /* A buffer over the indices that are not contracted, unless it is made at its scope. */
 static ctune_status make_buffer(lowerer *w, int t) {
     const ctune_tensor *tensor = &w->region->tensors[t];
+    if (w->is_gpu && ctune_nest_launch(w->nest, w->temp_scope[t]) >= 0) {
+        return ctune_loops_fail(w->loops, CTUNE_EREFUSED,
+                                "a GPU's thread has no room for the temporary array '%s'",
+                                tensor->name);
+    }
     const ctune_aff *extent[CTUNE_MAX_RANK];
     lower_uses use;
     int rank = 0;
@@ -333,6 +338,9 @@ ctune_status lower_temps(lowerer *w) {
         bool is_scalar = true;
         for (int i = 0; i < tensor->rank; i++) {
             is_scalar &= lower_temp_is_contracted(w, &use, i, w->temp_scope[t], false);
+        }
+        if (is_scalar && w->is_gpu && ctune_nest_launch(w->nest, w->temp_scope[t]) < 0) {
+            is_scalar = false; /* launches hand it on in memory */
         }
         if (is_scalar) {
             w->scalar_var[t] = ctune_loops_value_var(w->loops, tensor->name, tensor->type, 1, true);

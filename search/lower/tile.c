@@ -246,8 +246,9 @@ static int64_t moves_by(const lowerer *w, const ctune_stmt *s, const ctune_aff *
 /* Has each point of the tile an element of the target for itself? A loop of the reduction that is
  * unrolled inside has not. Indices tell dims apart one after the other: i by [i], then j by
  * [i + j]. */
-static bool has_own_elements(const lowerer *w, const ctune_stmt *s, const ctune_access *target,
-                             const lower_tile *tile) {
+bool lower_has_own_elements(const lowerer *w, int stmt, const lower_tile *tile) {
+    const ctune_stmt *s = &w->tree->stmts[stmt];
+    const ctune_access *target = &w->region->stages[s->stage].target;
     bool is_told[LOWER_MAX_TILE] = {false};
     int n_told = 0;
     for (bool is_more = true; is_more;) {
@@ -277,7 +278,7 @@ static bool block_of(lowerer *w, int stmt, const lower_tile *tile, lower_block *
     const ctune_stage *stage = &w->region->stages[s->stage];
     *b = (lower_block){
         .stmt = stmt, .n_tile = tile->n_tile, .n_inner = tile->n_inner, .unroll = tile->unroll};
-    if (!has_own_elements(w, s, &stage->target, tile)) {
+    if (!lower_has_own_elements(w, stmt, tile)) {
         return false;
     }
     for (int t = 0; t < tile->n_tile; t++) {

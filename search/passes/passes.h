@@ -55,6 +55,10 @@ typedef ctune_status (*ctune_pass_run)(ctune_loops *l, const ctune_pass_options 
 CTUNE_PASS_TABLE(X)
 #undef X
 
+/* In launches, between accesses of one SHARED buffer by different threads: the last step of the
+ * lowering, without which the program is none. */
+CTUNE_MUST_USE ctune_status ctune_pass_barriers(ctune_loops *l);
+
 /* Called after each pass with its name; tests verify and evaluate there. */
 typedef void (*ctune_pass_observer)(void *data, const char *pass, const ctune_loops *loops);
 

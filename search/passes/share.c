@@ -299,6 +299,10 @@ static void share_block(sharer *s, ctune_lnode *parent, int n_collapsed) {
 ctune_status ctune_pass_share(ctune_loops *l, const ctune_pass_options *options) {
     (void)options;
     sharer s = {.l = l};
+    if (ctune_loops_has_launch(l)) {
+        return ctune_loops_status(
+            l); /* the GPU's compiler does it, and no load may leave a launch */
+    }
     s.tensor_time = CTUNE_NEW_ARRAY(l->arena, int64_t, l->region->n_tensors + 1);
     s.buffer_time = CTUNE_NEW_ARRAY(l->arena, int64_t, l->n_buffers + 1);
     if (ctune_loops_status(l) == CTUNE_OK) {

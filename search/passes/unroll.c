@@ -1,7 +1,8 @@
 /*
  * Unroll.
  * In:  FOR full.
- * Out: its body repeated with constants, nothing left of the loop; LETs of constants folded, IFs
+ * Out: its body repeated with constants, nothing left of the loop; LETs of constants (in launches:
+ *      of sums) folded, IFs
  *      that constants decide gone, inner blocks without declarations dissolved into their parent.
  * Why: an unrolled tile is straight-line code that the passes after this one can name and order.
  *
@@ -101,7 +102,7 @@ static void unroll_kids(ctune_loops *l, ctune_lnode *parent) {
 
 /* ---- fold ------------------------------------------------------------------------------------ */
 
-static void fold_kids(ctune_loops *l, ctune_lnode *parent);
+static void fold_kids(ctune_loops *l, ctune_lnode *parent, bool in_launch);
 
 /* Drop conditions that hold; false when one fails. */
 static bool fold_conds(ctune_loops *l, ctune_lnode *node) {
@@ -122,7 +123,7 @@ static bool fold_conds(ctune_loops *l, ctune_lnode *node) {
     return true;
 }
 
-static void fold_node(ctune_loops *l, ctune_lnode *parent, ctune_lnode *node) {
+static void fold_node(ctune_loops *l, ctune_lnode *parent, ctune_lnode *node, bool in_launch) {
     bool is_root = parent == l->root;
     if (node->kind == CTUNE_L_IF && node->n_conds > 0) {
         if (!fold_conds(l, node)) {
@@ -139,9 +140,10 @@ static void fold_node(ctune_loops *l, ctune_lnode *parent, ctune_lnode *node) {
         }
         node->next = NULL;
     }
-    fold_kids(l, node);
+    in_launch |= node->kind == CTUNE_L_LAUNCH;
+    fold_kids(l, node, in_launch);
     if (node->other != NULL) {
-        fold_kids(l, node->other);
+        fold_kids(l, node->other, in_launch);
     }
     if (node->kind == CTUNE_L_SEQ && !is_root) {
         append_block(parent, node);
@@ -150,7 +152,13 @@ static void fold_node(ctune_loops *l, ctune_lnode *parent, ctune_lnode *node) {
     }
 }
 
-/* The rest of a block behind `LET var = constant`, with the constant in it. */
+/* A constant; on a GPU any sum: what several statements share there, its compiler finds. */
+static bool is_foldable(const ctune_lnode *let, bool in_launch) {
+    return let->lo != NULL &&
+           (let->lo->n_terms == 0 || (in_launch && !ctune_aff_has_kind(let->lo, CTUNE_TERM_DIV)));
+}
+
+/* The rest of a block behind `LET var = value`, with the value in it. */
 static ctune_lnode *fold_let(ctune_loops *l, const ctune_lnode *let) {
     ctune_lnode *rest = ctune_lnode_new(l, CTUNE_L_SEQ);
     if (rest == NULL || let->next == NULL) {
@@ -161,13 +169,13 @@ static ctune_lnode *fold_let(ctune_loops *l, const ctune_lnode *let) {
     return rest == NULL ? NULL : ctune_lnode_take_kids(rest);
 }
 
-static void fold_kids(ctune_loops *l, ctune_lnode *parent) {
+static void fold_kids(ctune_loops *l, ctune_lnode *parent, bool in_launch) {
     for (ctune_lnode *kid = ctune_lnode_take_kids(parent), *next; kid != NULL; kid = next) {
-        if (kid->kind == CTUNE_L_LET && kid->lo != NULL && kid->lo->n_terms == 0) {
+        if (kid->kind == CTUNE_L_LET && is_foldable(kid, in_launch)) {
             next = fold_let(l, kid);
         } else {
             next = kid->next;
-            fold_node(l, parent, kid);
+            fold_node(l, parent, kid, in_launch);
         }
     }
 }
@@ -178,7 +186,7 @@ ctune_status ctune_pass_unroll(ctune_loops *l, const ctune_pass_options *options
         unroll_kids(l, l->root);
     }
     if (ctune_loops_status(l) == CTUNE_OK) {
-        fold_kids(l, l->root);
+        fold_kids(l, l->root, false);
     }
     return ctune_loops_status(l);
 }

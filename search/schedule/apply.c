@@ -63,7 +63,8 @@ static ctune_status apply_reorder(ctune_ctx *ctx, ctune_nest *nest, const ctune_
 
 static ctune_status apply_annotation(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
     int node;
-    ctune_ann ann = prim->kind == CTUNE_PRIM_UNROLL      ? CTUNE_ANN_UNROLL
+    ctune_ann ann = prim->kind == CTUNE_PRIM_BIND        ? (ctune_ann)prim->number
+                    : prim->kind == CTUNE_PRIM_UNROLL    ? CTUNE_ANN_UNROLL
                     : prim->kind == CTUNE_PRIM_VECTORIZE ? CTUNE_ANN_VECTOR
                     : prim->kind == CTUNE_PRIM_SLIDE     ? CTUNE_ANN_SLIDE
                                                          : CTUNE_ANN_PARALLEL;
@@ -85,7 +86,7 @@ static int find_stmt(const ctune_nest *nest, const char *name) {
 }
 
 static ctune_status apply_cache(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim *prim) {
-    bool is_pack = prim->kind == CTUNE_PRIM_CACHE_READ;
+    bool is_read = prim->kind == CTUNE_PRIM_CACHE_READ;
     int at = 0, stmt = find_stmt(nest, prim->name[0]);
     if (stmt < 0) {
         return ctune_fail(ctx, CTUNE_EUSAGE, "%s: no stage named '%s'",
@@ -97,8 +98,10 @@ static ctune_status apply_cache(ctune_ctx *ctx, ctune_nest *nest, const ctune_pr
             return status;
         }
     }
-    int read = !is_pack ? -1 : prim->number < INT16_MAX ? (int)prim->number : INT16_MAX;
-    ctune_cache_kind kind = is_pack ? CTUNE_CACHE_PACK : CTUNE_CACHE_REGISTER;
+    int read = !is_read ? -1 : prim->number < INT16_MAX ? (int)prim->number : INT16_MAX;
+    ctune_cache_kind kind = !is_read          ? CTUNE_CACHE_REGISTER
+                            : prim->is_shared ? CTUNE_CACHE_SHARED
+                                              : CTUNE_CACHE_PACK;
     return refuse(ctx, prim, ctune_nest_cache(nest, kind, stmt, read, at));
 }
 
@@ -236,6 +239,7 @@ ctune_status ctune_nest_apply(ctune_ctx *ctx, ctune_nest *nest, const ctune_prim
     case CTUNE_PRIM_VECTORIZE:
     case CTUNE_PRIM_SLIDE:
     case CTUNE_PRIM_PARALLEL:
+    case CTUNE_PRIM_BIND:
         return apply_annotation(ctx, nest, prim);
     case CTUNE_PRIM_CACHE_READ:
     case CTUNE_PRIM_CACHE_WRITE:

@@ -36,6 +36,13 @@ static bool say(char *why, size_t why_size, const char *format, ...) {
     return false;
 }
 
+/* What a loop whose iterations run at the same time is called: in lanes, by threads, on a GPU. */
+static const char *spread_name(ctune_ann ann) {
+    return ctune_ann_is_bound(ann)     ? ctune_ann_name(ann)
+           : ann == CTUNE_ANN_PARALLEL ? "parallel"
+                                       : "vector";
+}
+
 static int path_of(const ctune_nest *nest, int node, int *path) {
     int n = 0;
     for (int up = node; up > 0; up = nest->node[up].parent) {
@@ -227,7 +234,7 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int
         }
         if (ctune_ann_is_spread(loop->ann)) {
             return say(why, why_size, "a dependence is carried by the %s loop %s",
-                       loop->ann == CTUNE_ANN_PARALLEL ? "parallel" : "vector", loop->name);
+                       spread_name(loop->ann), loop->name);
         }
         if (c.min >= loop->step) {
             return true;
@@ -350,7 +357,7 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
         bool is_spread = ctune_ann_is_spread(loop->ann);
         if (is_spread && !is_pinned_loop(nest, stmt, up) && !may_add_up(nest, stmt, up)) {
             return say(why, why_size, "iterations of the %s loop %s update the same element",
-                       loop->ann == CTUNE_ANN_PARALLEL ? "parallel" : "vector", loop->name);
+                       spread_name(loop->ann), loop->name);
         }
     }
     return true;
@@ -369,7 +376,7 @@ static bool check_pair(const ctune_nest *nest, int a, int b, char *why, size_t w
     }
     for (int up = nest->node[a].parent; up > 0; up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
-        bool is_spread = loop->ann == CTUNE_ANN_PARALLEL || loop->ann == CTUNE_ANN_VECTOR;
+        bool is_spread = ctune_ann_is_spread(loop->ann);
         bool is_shared = false;
         for (int other = nest->node[b].parent; other > 0; other = nest->node[other].parent) {
             is_shared = is_shared || other == up;
@@ -377,7 +384,7 @@ static bool check_pair(const ctune_nest *nest, int a, int b, char *why, size_t w
         if (is_spread && is_shared &&
             (loop->sum >= 0 || !is_pinned_alike(region, x, y, loop->dim))) {
             return say(why, why_size, "statements in the %s loop %s update the same element",
-                       loop->ann == CTUNE_ANN_VECTOR ? "vector" : "parallel", loop->name);
+                       spread_name(loop->ann), loop->name);
         }
     }
     return true;
@@ -435,7 +442,8 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
 bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size) {
     return ctune_nest_check_loads(nest, why, why_size) && check_reductions(nest, why, why_size) &&
            check_vecs(nest, why, why_size) && ctune_nest_check_placed(nest, why, why_size) &&
-           ctune_nest_check_caches(nest, why, why_size);
+           ctune_nest_check_caches(nest, why, why_size) &&
+           ctune_nest_check_gpu(nest, why, why_size);
 }
 
 /* ---- by isl ---- */
@@ -501,7 +509,8 @@ ctune_status ctune_nest_check_exact(ctune_ctx *ctx, ctune_deps *deps, const ctun
     *legal = ctune_nest_check_loads(nest, why, sizeof why) &&
              check_reductions(nest, why, sizeof why) &&
              ctune_nest_check_placed(nest, why, sizeof why) &&
-             ctune_nest_check_caches(nest, why, sizeof why);
+             ctune_nest_check_caches(nest, why, sizeof why) &&
+             ctune_nest_check_gpu(nest, why, sizeof why);
     if (*legal && ctune_nest_is_fissioned(nest)) { /* the trees of isl have each loop once */
         *legal = false;
         snprintf(why, sizeof why, "the distances do not tell whether the parts may be apart");

@@ -232,7 +232,8 @@ static bool fits_stack(const ctune_nest *nest, const ctune_cache *cache, uint32_
     for (int up = node; up > 0 && up != cache->at && bytes <= MAX_TILE_BYTES;
          up = nest->node[up].parent) {
         const ctune_nnode *loop = &nest->node[up];
-        if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) && loop->outer >= 0) {
+        if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) && loop->outer >= 0 &&
+            !ctune_ann_is_thread(loop->ann)) {
             bytes *= nest->node[loop->outer].step / loop->step; /* each is 1024 or less */
         }
     }
@@ -254,7 +255,8 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
             return "a register tile cannot hold a loop over a sum or over blocks";
         }
         if (loop->kind == CTUNE_NN_LOOP && is_space(stmt, space, loop->dim) &&
-            loop->ann != CTUNE_ANN_UNROLL && loop->ann != CTUNE_ANN_VECTOR) {
+            loop->ann != CTUNE_ANN_UNROLL && loop->ann != CTUNE_ANN_VECTOR &&
+            !ctune_ann_is_thread(loop->ann)) {
             return "loops over a register tile must be unrolled or vectorized";
         }
     }
@@ -267,8 +269,8 @@ static const char *check_register(const ctune_nest *nest, const ctune_cache *cac
 bool ctune_nest_check_caches(const ctune_nest *nest, char *why, size_t why_size) {
     for (int c = 0; c < nest->n_caches; c++) {
         const ctune_cache *cache = &nest->cache[c];
-        const char *wrong =
-            cache->kind == CTUNE_CACHE_PACK ? check_pack(nest, cache) : check_register(nest, cache);
+        const char *wrong = cache->kind == CTUNE_CACHE_REGISTER ? check_register(nest, cache)
+                                                                : check_pack(nest, cache);
         if (wrong != NULL) {
             if (why != NULL && why_size > 0) {
                 snprintf(why, why_size, "%s", wrong);

@@ -97,7 +97,7 @@ bool ctune_nest_is_ancestor(const ctune_nest *nest, int ancestor, int node) {
 }
 
 /* Bounds of a dim in one statement's constraints: those in which it is alone. */
-static bool const_range(const ctune_stmt *stmt, int dim, int64_t *lo, int64_t *hi) {
+bool ctune_stmt_const_range(const ctune_stmt *stmt, int dim, int64_t *lo, int64_t *hi) {
     bool has_lo = false, has_hi = false;
     for (int c = 0; c < stmt->n_cons; c++) {
         const ctune_aff *aff = stmt->cons[c];
@@ -127,7 +127,7 @@ int64_t ctune_tree_const_extent(const ctune_tree *tree, int dim) {
         if (!is_inside) {
             continue;
         }
-        if (!const_range(stmt, dim, &lo, &hi) || hi < lo) {
+        if (!ctune_stmt_const_range(stmt, dim, &lo, &hi) || hi < lo) {
             return 0;
         }
         extent = hi - lo + 1 > extent ? hi - lo + 1 : extent;
@@ -211,8 +211,12 @@ double ctune_nest_extent(const ctune_nest *nest, int node) {
 
 /* ---- dump ---- */
 
-static const char *ann_name(ctune_ann ann) {
-    static const char *const names[] = {"", " unroll", " vector", " parallel", " slide"};
+const char *ctune_ann_name(ctune_ann ann) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        CTUNE_ANN_TABLE(X)
+#undef X
+    };
     return names[ann];
 }
 
@@ -226,10 +230,11 @@ static void print_caches(const ctune_nest *nest, int at, ctune_text *out) {
         if (cache->at != at) {
             continue;
         }
-        if (cache->kind == CTUNE_CACHE_PACK) {
-            ctune_text_line(out, "pack %s.%d", stmt_name(nest, cache->stmt), cache->read);
-        } else {
+        if (cache->kind == CTUNE_CACHE_REGISTER) {
             ctune_text_line(out, "register %s", stmt_name(nest, cache->stmt));
+        } else {
+            ctune_text_line(out, "%s %s.%d", cache->kind == CTUNE_CACHE_PACK ? "pack" : "shared",
+                            stmt_name(nest, cache->stmt), cache->read);
         }
     }
 }
@@ -268,8 +273,9 @@ static void print_loop(const ctune_nest *nest, int index, ctune_text *out) {
     if (node->step != 1) {
         ctune_text_printf(&text, " step %" PRId64, node->step);
     }
-    ctune_text_line(out, "%s%s x%.0f%s", node->name, ctune_text_get(&text),
-                    ctune_nest_extent(nest, index), ann_name(node->ann));
+    ctune_text_line(out, "%s%s x%.0f%s%s", node->name, ctune_text_get(&text),
+                    ctune_nest_extent(nest, index), node->ann != CTUNE_ANN_SERIAL ? " " : "",
+                    ctune_ann_name(node->ann));
     ctune_text_clear(&text);
 }
 

@@ -27,18 +27,42 @@ enum {
     CTUNE_NAME_BYTES = 24
 };
 
-/* A PARALLEL loop directly inside a PARALLEL loop is collapsed into it. */
+/* id, name. A PARALLEL loop directly inside a PARALLEL loop is collapsed into it. BLOCK and THREAD:
+ * the loop is bound to the GPU's (check_gpu.c says what runs there). */
+#define CTUNE_ANN_TABLE(X)                                                                         \
+    X(SERIAL, "")                                                                                  \
+    X(UNROLL, "unroll")                                                                            \
+    X(VECTOR, "vector")                                                                            \
+    X(PARALLEL, "parallel")                                                                        \
+    X(SLIDE, "slide") /* all of a loop's iterations in vectors, neighbours kept between them */    \
+    X(BLOCK_X, "block.x")                                                                          \
+    X(BLOCK_Y, "block.y")                                                                          \
+    X(BLOCK_Z, "block.z")                                                                          \
+    X(THREAD_X, "thread.x")                                                                        \
+    X(THREAD_Y, "thread.y")                                                                        \
+    X(THREAD_Z, "thread.z")
+
 typedef enum ctune_ann {
-    CTUNE_ANN_SERIAL,
-    CTUNE_ANN_UNROLL,
-    CTUNE_ANN_VECTOR,
-    CTUNE_ANN_PARALLEL,
-    CTUNE_ANN_SLIDE /* all of a loop's iterations in vectors, neighbours kept between them */
+#define X(id, name) CTUNE_ANN_##id,
+    CTUNE_ANN_TABLE(X)
+#undef X
 } ctune_ann;
 
-/* Do iterations run at the same time, in lanes or threads? */
+const char *ctune_ann_name(ctune_ann ann);
+static inline bool ctune_ann_is_block(ctune_ann ann) {
+    return ann >= CTUNE_ANN_BLOCK_X && ann <= CTUNE_ANN_BLOCK_Z;
+}
+static inline bool ctune_ann_is_thread(ctune_ann ann) {
+    return ann >= CTUNE_ANN_THREAD_X;
+}
+static inline bool ctune_ann_is_bound(ctune_ann ann) {
+    return ann >= CTUNE_ANN_BLOCK_X;
+}
+
+/* Do iterations run at the same time, in lanes, threads or blocks? */
 static inline bool ctune_ann_is_spread(ctune_ann ann) {
-    return ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_PARALLEL || ann == CTUNE_ANN_SLIDE;
+    return ann == CTUNE_ANN_VECTOR || ann == CTUNE_ANN_PARALLEL || ann == CTUNE_ANN_SLIDE ||
+           ctune_ann_is_bound(ann);
 }
 
 typedef enum ctune_nnode_kind { CTUNE_NN_SEQ, CTUNE_NN_LOOP, CTUNE_NN_STMT } ctune_nnode_kind;
@@ -76,17 +100,22 @@ typedef struct ctune_sum {
     ctune_sum_term term[CTUNE_SUM_TERMS];
 } ctune_sum;
 
-typedef enum ctune_cache_kind { CTUNE_CACHE_PACK, CTUNE_CACHE_REGISTER } ctune_cache_kind;
+typedef enum ctune_cache_kind {
+    CTUNE_CACHE_PACK,
+    CTUNE_CACHE_REGISTER,
+    CTUNE_CACHE_SHARED
+} ctune_cache_kind;
 
 /* PACK: a copy of what one read of one statement touches under loop `at` (one iteration of it; at =
  * 0: the whole nest), in the order in which the inner kernel reads it, padded to full register
  * tiles. The lowering widens the read to the largest subexpression over the same dims. REGISTER:
  * the statement's target tile held in local vector variables during one iteration of `at` (its
- * reduction loops run inside). */
+ * reduction loops run inside). SHARED: what the threads of a block touch by one read in one
+ * iteration of `at`, copied by all of them into memory that they share. */
 typedef struct ctune_cache {
     ctune_cache_kind kind;
     int16_t stmt;
-    int16_t read; /* PACK: read_id of the stage; REGISTER: -1 */
+    int16_t read; /* PACK, SHARED: read_id of the stage; REGISTER: -1 */
     int16_t at;   /* loop node, or 0 */
 } ctune_cache;
 
@@ -127,6 +156,8 @@ bool ctune_nest_check(const ctune_nest *nest, char *why, size_t why_size);
 struct ctune_deps;
 CTUNE_MUST_USE ctune_status ctune_nest_check_exact(ctune_ctx *ctx, struct ctune_deps *deps,
                                                    const ctune_nest *nest, bool *legal);
+/* Is some loop bound to a GPU? */
+bool ctune_nest_is_gpu(const ctune_nest *nest);
 /* Indented loops, one a line, with caches and statements. */
 void ctune_nest_print(const ctune_nest *nest, ctune_text *out);
 CTUNE_MUST_USE ctune_status ctune_nest_verify(ctune_ctx *ctx, const ctune_nest *nest);

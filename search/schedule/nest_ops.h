@@ -10,7 +10,13 @@
 
 #include "search/schedule/nest.h"
 
-enum { CTUNE_MAX_FACTOR = 1 << 30, CTUNE_MAX_UNROLL = 64, CTUNE_NEST_LANES = 1024 };
+enum {
+    CTUNE_MAX_FACTOR = 1 << 30,
+    CTUNE_MAX_UNROLL = 64,
+    CTUNE_NEST_LANES = 1024,
+    CTUNE_MAX_BLOCK_THREADS = 1024, /* of a GPU */
+    CTUNE_MAX_SHARED_BYTES = 48 << 10
+};
 
 /* node keeps the outer level (step * factor); *inner is the new loop, its only child. Names must be
  * free already. */
@@ -66,6 +72,8 @@ int64_t ctune_nest_trip(const ctune_nest *nest, int node);
 /* Constant trip count of a dim whose bounds are constants in every statement around it; 0 when they
  * are not. */
 int64_t ctune_tree_const_extent(const ctune_tree *tree, int dim);
+/* Constant bounds of a dim in one statement; false when it has none. */
+bool ctune_stmt_const_range(const ctune_stmt *stmt, int dim, int64_t *lo, int64_t *hi);
 
 /* Do the loops whose bounds are loads stand inside of those over the loads' axes (check_load.c)? */
 bool ctune_nest_check_loads(const ctune_nest *nest, char *why, size_t why_size);
@@ -74,6 +82,20 @@ bool ctune_nest_check_loads(const ctune_nest *nest, char *why, size_t why_size);
 bool ctune_nest_is_stable(const ctune_nest *nest, int stmt, int read, int at);
 /* Legality of the caches (check.c calls it). */
 bool ctune_nest_check_caches(const ctune_nest *nest, char *why, size_t why_size);
+
+/* ---- check_gpu.c: nests with bound loops. What is bound runs in *launches*: the outermost nodes
+ * that are bound or have no bound loop inside; the loops around them stay on the host. */
+/* A loop of the host: serial, with bound loops inside and none around. The root is one. */
+bool ctune_nest_is_host(const ctune_nest *nest, int node);
+/* The launch that node is or is in; -1: node is on the host. */
+int ctune_nest_launch(const ctune_nest *nest, int node);
+/* Legality of what is bound, true when nothing is. */
+bool ctune_nest_check_gpu(const ctune_nest *nest, char *why, size_t why_size);
+/* What of the statement's dim one copy of cache c (SHARED) spans: `count` values from that of loop
+ * *node on, or from *low on when no loop of the dim is open there (*node -1). 0: no constant. */
+int64_t ctune_nest_shared_range(const ctune_nest *nest, int c, int dim, int *node, int64_t *low);
+/* Elements along index d of that copy; 0 when it is no constant. */
+int64_t ctune_nest_shared_extent(const ctune_nest *nest, int c, int d);
 
 /* Does the dependence certainly cross iterations of the loops from the root down to `stop`
  * (inclusive)? Then nothing inside one iteration of stop depends on it. */

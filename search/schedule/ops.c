@@ -186,6 +186,31 @@ static bool has_ann_inside(const ctune_nest *nest, int node, ctune_ann ann) {
     return false;
 }
 
+/* Blocks of a GPU outside, threads inside, each axis once on a path. */
+static const char *check_bind(const ctune_nest *nest, int node, ctune_ann ann) {
+    if (nest->node[node].sum >= 0) {
+        return "a loop over a sum cannot be bound";
+    }
+    if (has_ann_around(nest, node, ann) || has_ann_inside(nest, node, ann)) {
+        return "another loop around or inside it is bound to the same axis";
+    }
+    for (int axis = 0; axis < 3 && ctune_ann_is_block(ann); axis++) {
+        if (has_ann_around(nest, node, CTUNE_ANN_THREAD_X + axis)) {
+            return "blocks must stand outside threads";
+        }
+    }
+    for (int axis = 0; axis < 3 && ctune_ann_is_thread(ann); axis++) {
+        if (has_ann_inside(nest, node, CTUNE_ANN_BLOCK_X + axis)) {
+            return "blocks must stand outside threads";
+        }
+    }
+    int64_t trip = ctune_nest_trip(nest, node);
+    if (ctune_ann_is_thread(ann) && (trip == 0 || trip > CTUNE_MAX_BLOCK_THREADS)) {
+        return "only a constant number of up to 1024 iterations can be threads: split first";
+    }
+    return NULL;
+}
+
 /* Does a wave around both loops leave the inner one a single iteration for each of the outer's? */
 static bool is_fixed_by_wave(const ctune_nest *nest, int outer, int inner) {
     for (int up = nest->node[outer].parent; up > 0; up = nest->node[up].parent) {
@@ -217,6 +242,12 @@ const char *ctune_nest_annotate(ctune_nest *nest, int node, ctune_ann ann) {
     ctune_nnode *loop = &nest->node[node];
     if (loop->ann != CTUNE_ANN_SERIAL) {
         return "the loop is annotated already";
+    }
+    if (ctune_ann_is_bound(ann)) {
+        const char *wrong = check_bind(nest, node, ann);
+        if (wrong != NULL) {
+            return wrong;
+        }
     }
     if (ann == CTUNE_ANN_UNROLL) {
         int64_t trip = ctune_nest_trip(nest, node);
@@ -294,12 +325,11 @@ const char *ctune_nest_cache(ctune_nest *nest, ctune_cache_kind kind, int stmt, 
     if (node < 0 || !ctune_nest_is_ancestor(nest, at, node)) {
         return "the loop is not around the statement";
     }
-    if (kind == CTUNE_CACHE_PACK && (read < 0 || read >= stage->n_reads)) {
+    if (kind != CTUNE_CACHE_REGISTER && (read < 0 || read >= stage->n_reads)) {
         return "the statement has no such read";
     }
     for (int c = 0; c < nest->n_caches; c++) {
-        if (nest->cache[c].kind == kind && nest->cache[c].stmt == stmt &&
-            nest->cache[c].read == read) {
+        if (nest->cache[c].stmt == stmt && nest->cache[c].read == read) {
             return "cached already";
         }
     }

@@ -199,6 +199,24 @@ static ctune_status scan_mode(scanner *s, int64_t *out) {
     return status;
 }
 
+static ctune_status scan_place(scanner *s, ctune_prim *prim) {
+    skip_blanks(s);
+    prim->is_shared = strncmp(s->at, "shared", 6) == 0;
+    return scan_word(s, prim->is_shared ? "shared" : "pack", "'pack' or 'shared' is expected");
+}
+
+static ctune_status scan_axis(scanner *s, int64_t *out) {
+    skip_blanks(s);
+    for (int ann = CTUNE_ANN_BLOCK_X; ann <= CTUNE_ANN_THREAD_Z; ann++) {
+        const char *name = ctune_ann_name((ctune_ann)ann);
+        if (strncmp(s->at, name, strlen(name)) == 0) {
+            *out = ann;
+            return scan_word(s, name, "");
+        }
+    }
+    return fail_at(s, s->at, "block.x, .y, .z or thread.x, .y, .z is expected");
+}
+
 static ctune_status scan_operand(scanner *s, char syntax, ctune_prim *prim) {
     ctune_status status = CTUNE_OK;
     switch (syntax) {
@@ -226,7 +244,9 @@ static ctune_status scan_operand(scanner *s, char syntax, ctune_prim *prim) {
     case '@':
         return scan_word(s, "at", "'at' is expected");
     case 'p':
-        return scan_word(s, "pack", "'pack' is expected");
+        return scan_place(s, prim);
+    case 'h':
+        return scan_axis(s, &prim->number);
     case 'r':
         return scan_word(s, "register", "'register' is expected");
     case '.':

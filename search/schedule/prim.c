@@ -57,7 +57,7 @@ bool ctune_schedule_is_equal(const ctune_schedule *a, const ctune_schedule *b) {
     for (int i = 0; i < a->n; i++) {
         const ctune_prim *x = &a->prim[i], *y = &b->prim[i];
         if (x->kind != y->kind || x->n_names != y->n_names || x->number != y->number ||
-            x->is_less != y->is_less) {
+            x->is_less != y->is_less || x->is_shared != y->is_shared) {
             return false;
         }
         for (int k = 0; k < x->n_names; k++) {
@@ -130,10 +130,13 @@ static void print_prim(const ctune_prim *prim, ctune_text *out) {
             ctune_text_append(out, "at");
             break;
         case 'p':
-            ctune_text_append(out, "pack");
+            ctune_text_append(out, prim->is_shared ? "shared" : "pack");
             break;
         case 'r':
             ctune_text_append(out, "register");
+            break;
+        case 'h':
+            ctune_text_append(out, ctune_ann_name((ctune_ann)prim->number));
             break;
         default:
             ctune_text_append_n(out, s, 1);

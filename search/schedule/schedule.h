@@ -37,8 +37,9 @@
 
 /* id, name, is_structural, syntax, help. One row a primitive; the rest of design §4 joins here. The
  * printer and the parser are driven by the syntax: n name, + one or more names, # integer >= 0, >
- * "->", @ "at", b "by", . and = themselves (no space around), m max|min|smart, p "pack", r
- * "register", f a sum of names ("2*t + i - j"), c a condition on such a sum ("i - n < -1", also >=;
+ * "->", @ "at", b "by", . and = themselves (no space around), m max|min|smart, p "pack" or
+ * "shared", r "register", h block.x|y|z or thread.x|y|z, f a sum of names ("2*t + i - j"), c a
+ * condition on such a sum ("i - n < -1", also >=;
  * <= and > are read and printed as these). Names fill prim.name[], the factors of a sum prim.coef[]
  * and the integer or mode prim.number. */
 #define CTUNE_PRIM_TABLE(X)                                                                        \
@@ -61,7 +62,9 @@
     X(UNROLL, "unroll", 0, "n", "i: replicate the body")                                           \
     X(VECTORIZE, "vectorize", 0, "n", "i: run the loop's iterations in vector lanes")              \
     X(PARALLEL, "parallel", 0, "n", "i: OpenMP threads")                                           \
-    X(CACHE_READ, "cache_read", 0, "n.#@np", "S.r at loop pack: copy what read r of S touches")    \
+    X(BIND, "bind", 0, "nh", "i block.x|y|z or thread.x|y|z: iterations are the GPU's")            \
+    X(CACHE_READ, "cache_read", 0, "n.#@np",                                                       \
+      "S.r at loop pack|shared: copy what read r of S touches (shared: by a block's threads)")     \
     X(CACHE_WRITE, "cache_write", 0, "n@nr",                                                       \
       "S at loop register: keep the target tile in registers")                                     \
     X(STREAM, "stream", 0, "n", "S: store past the caches what nobody reads soon")                 \
@@ -93,8 +96,10 @@ typedef struct ctune_prim {
     char name[CTUNE_PRIM_NAMES][CTUNE_NAME_BYTES];
     int32_t coef[CTUNE_PRIM_NAMES]; /* of the names in a sum; 0 for others */
     bool is_less;                   /* split_domain: sum < number; else sum >= number */
+    bool is_shared;                 /* cache_read: shared; else pack */
     int64_t number; /* split, tile, skew: factor; fuse: depth; cache_read: read_id; specialize:
-                       value; polyhedral: ctune_poly_mode; split_domain: the right side */
+                       value; polyhedral: ctune_poly_mode; split_domain: the right side; bind:
+                       ctune_ann */
 } ctune_prim;
 
 /* Growable list; owner: the holder, ctune_schedule_clear. */

@@ -172,6 +172,9 @@ ctune_math_lanes ctune_math_lanes_of(const char *name);
 /* The C name that a function of f32 or f64 is derived from: "sqrt" of "sqrtf"; "" when unknown. */
 const char *ctune_math_root(const char *name);
 
+/* Is its result the correctly rounded one, on the host and on GPUs? */
+bool ctune_math_is_exact(const char *name);
+
 typedef struct ctune_op_info {
     const char *token, *c_token;
     int arity;
@@ -314,6 +317,9 @@ typedef struct ctune_stage {
     const ctune_expr *const *reads; /* [n_reads], by read_id */
 } ctune_stage;
 
+/* Languages of kernels: bits of ctune_region.gpu. */
+enum { CTUNE_GPU_CUDA = 1, CTUNE_GPU_OPENCL = 2 };
+
 /* A fact over parameters that must hold for the tuned code: one run-time guard. */
 typedef struct ctune_assume {
     const ctune_aff *aff; /* aff >= 0 */
@@ -326,6 +332,7 @@ typedef struct ctune_region {
     const char *file;     /* as the user named it */
     int line;             /* of the pragma */
     bool reassoc;         /* floating-point reductions may be reordered */
+    unsigned gpu;         /* target(...): languages that its kernels may be in; 0: for the CPU */
     bool serial;          /* no OpenMP */
     int n_threads;        /* parallel(n); 0 = not given */
     double weight;        /* importance, default 1 */
@@ -443,5 +450,8 @@ void ctune_region_sizes(const ctune_region *region, int which, int64_t *out);
 /* Workload key: hash of the canonical dump with names normalised (params, tensors, axes by order;
  * no file, line, region name, sizes), plus the given sizes when not NULL. */
 uint64_t ctune_workload_key(const ctune_region *region, const int64_t *sizes);
+
+/* Why no code of the region can run on a GPU with the host's bits; NULL: it can. */
+const char *ctune_region_check_gpu(const ctune_region *region);
 
 #endif

@@ -35,6 +35,8 @@ static void parse_option(te_parser *p) {
         r->reassoc = true;
     } else if (strcmp(word, "serial") == 0) {
         r->serial = true;
+    } else if (strcmp(word, "gpu") == 0) {
+        r->gpu = (unsigned)te_expect_small(p, 0, CTUNE_GPU_CUDA | CTUNE_GPU_OPENCL);
     } else if (strcmp(word, "noalias") == 0) {
         r->noalias = true;
     } else if (strcmp(word, "threads") == 0) {

@@ -348,6 +348,9 @@ static void print_options(printer *p) {
     if (r->serial) {
         ctune_text_append(p->out, "option serial\n");
     }
+    if (r->gpu != 0) {
+        ctune_text_printf(p->out, "option gpu %u\n", r->gpu);
+    }
     if (p->normal) {
         return;
     }

@@ -9,15 +9,22 @@
  * fused or rounded, at sizes 0, 1, 2, odd, prime and below a tile. print -> parse -> print of the
  * program is a fixed point.
  *
- *     interpret_main [--pairs N] [--seed S] [--only REGION] [--per-region N] [--factors 1]
+ *     interpret_main [--pairs N] [--seed S] [--only REGION] [--per-region N] [--factors 1] [--gpu
+ * 1]
+ *
+ * --gpu: ranges of accesses by brute force (touched_check.c); schedules for a GPU (random_gpu.c),
+ * blocks and threads forwards and backwards; accesses of threads that meet between barriers are a
+ * failure.
  *
  * `--seed S --only R` repeats one region. A failure prints seed, region, schedule, pass and
  * program; exit code 1.
  */
 #include "search/lower/lower.h"
 #include "search/space/space.h"
+#include "tests/property/random_gpu.h"
 #include "tests/property/random_prims.h"
 #include "tests/property/random_region.h"
+#include "tests/property/touched_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +47,10 @@ typedef struct value_set {
 typedef struct interpret {
     ctune_ctx ctx;
     uint64_t seed;
-    long want_pairs, n_pairs, n_checks, n_refused, n_prims, n_splits, n_tiles;
+    long want_pairs, n_pairs, n_checks, n_refused, n_prims, n_splits, n_tiles, n_ranges;
     int only, per_region, n_failures, id;
     bool wants_factors; /* factorisations and solves alone */
+    bool wants_gpu;
     ctune_region *region;
     ctune_program *program;
     ctune_space *space;
@@ -398,6 +406,24 @@ static void region_close(interpret *p) {
     p->region = NULL;
 }
 
+static void check_gpu(interpret *p, ctune_nest *nest) {
+    for (int i = 0; i < N_SETS; i++) {
+        const char *wrong = touched_check(&p->ctx, p->region, p->sets[i].params, &p->n_ranges);
+        if (wrong != NULL) {
+            p->point = NULL;
+            print_failure(p, "ranges", wrong, NULL);
+            return;
+        }
+    }
+    for (int i = 0; i < p->per_region; i++) {
+        if (random_gpu_make(&p->ctx, &p->rng, p->program, nest, &p->more)) {
+            check_nest(p, nest);
+            check_pair(p, nest, NULL);
+        }
+        ctune_text_clear(&p->more);
+    }
+}
+
 static void check_region(interpret *p, int id) {
     ctune_nest *nest = malloc(sizeof *nest);
     if (nest == NULL || !region_open(p, id)) {
@@ -405,7 +431,10 @@ static void check_region(interpret *p, int id) {
         free(nest);
         return;
     }
-    for (int i = 0; i < p->per_region; i++) {
+    if (p->wants_gpu) {
+        check_gpu(p, nest);
+    }
+    for (int i = 0; i < p->per_region && !p->wants_gpu; i++) {
         ctune_point point = {.n = ctune_space_n_decisions(p->space)};
         bool is_legal = i == 0 && ctune_space_nest(p->space, &point, nest);
         for (int s = 0; s < SAMPLES && !is_legal; s++) {
@@ -440,6 +469,8 @@ int main(int argc, char **argv) {
             p.want_pairs = value;
         } else if (strcmp(argv[i], "--factors") == 0) {
             p.wants_factors = value != 0;
+        } else if (strcmp(argv[i], "--gpu") == 0) {
+            p.wants_gpu = value != 0;
         } else if (strcmp(argv[i], "--seed") == 0) {
             p.seed = (uint64_t)value;
         } else if (strcmp(argv[i], "--only") == 0) {
@@ -458,8 +489,8 @@ int main(int argc, char **argv) {
     }
     printf(
         "seed %llu: %ld pairs (%ld of time tiles or wavefronts, %ld with a split domain, %ld more "
-        "primitives), %ld evaluations, %ld refused, %d failures\n",
+        "primitives), %ld evaluations, %ld ranges, %ld refused, %d failures\n",
         (unsigned long long)p.seed, p.n_pairs, p.n_tiles, p.n_splits, p.n_prims, p.n_checks,
-        p.n_refused, p.n_failures);
+        p.n_ranges, p.n_refused, p.n_failures);
     return p.n_failures == 0 ? 0 : 1;
 }

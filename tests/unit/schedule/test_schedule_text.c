@@ -28,6 +28,9 @@ static const char all_primitives[] = "distribute\n"
                                      "parallel i0\n"
                                      "cache_read S0.1 at k0 pack\n"
                                      "cache_read S0.0 at root pack\n"
+                                     "cache_read S0.0 at k0 shared\n"
+                                     "bind i block.x\n"
+                                     "bind j thread.z\n"
                                      "cache_write S0 at k0 register\n";
 
 static void assert_round_trip(const char *text, const char *wanted) {
