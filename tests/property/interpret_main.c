@@ -373,8 +373,8 @@ static bool region_open(interpret *p, int id) {
         ctune_space_create(&p->ctx, p->program, &p->target, &p->space) != CTUNE_OK) {
         return false; /* too complex: refused by dependences */
     }
-    int64_t least[CTUNE_MAX_PARAMS];
-    for (int i = 0; i < CTUNE_MAX_PARAMS; i++) {
+    int64_t least[MAX_PARAMS];
+    for (int i = 0; i < MAX_PARAMS; i++) {
         least[i] = 1;
     }
     if (!is_storable(p->region, least)) {
