@@ -99,10 +99,10 @@ static double pairs_of(ctune_net *net, const ctune_dataset *data) {
 /* ---- gradients ------------------------------------------------------------------------------- */
 enum { SAMPLES = 5 };
 
-static double sum_of(ctune_net *net, const net_batch *batch, const float *seed) {
-    ctune_ctx ctx = {0};
+/* ctx: the tape keeps it. */
+static double sum_of(ctune_ctx *ctx, ctune_net *net, const net_batch *batch, const float *seed) {
     double sum = 0;
-    ctune_nn_tape_reset(&ctx, net->tape);
+    ctune_nn_tape_reset(ctx, net->tape);
     ctune_nn_var y = net_forward(net, net->tape, batch);
     OK(ctune_nn_status(net->tape));
     assert_int_equal(ctune_nn_rows(net->tape, y), SAMPLES);
@@ -140,7 +140,7 @@ static void gradient_of_kind(int i_kind) {
     }
     net_batch batch;
     OK(net_batch_fill(&ctx, net, SAMPLES, list, heads, &batch));
-    (void)sum_of(net, &batch, seed);
+    (void)sum_of(&ctx, net, &batch, seed);
     OK(ctune_nn_backward(
         net->tape, net->params.n_values > 0 ? net_forward(net, net->tape, &batch) : -1, seed));
     int n_seen = 0, n_off = 0;
@@ -150,9 +150,9 @@ static void gradient_of_kind(int i_kind) {
             const float step = 1.0f / 512;
             float before = p->value[k];
             p->value[k] = before + step;
-            double more = sum_of(net, &batch, seed);
+            double more = sum_of(&ctx, net, &batch, seed);
             p->value[k] = before - step;
-            double less = sum_of(net, &batch, seed);
+            double less = sum_of(&ctx, net, &batch, seed);
             p->value[k] = before;
             double slope = (more - less) / (2 * step);
             n_seen++;
