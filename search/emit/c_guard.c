@@ -7,27 +7,13 @@
  */
 #include "search/emit/emit_private.h"
 #include "search/lower/bounds.h"
+#include "search/lower/touched.h"
 
 static void join(ctune_emitter *e) {
     ctune_text_append(e->out, e->out->len > 0 ? " &&\n        " : "");
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
-
-/* Smallest or largest value of a bound list: max of lowers, min of uppers. */
-static const ctune_aff *limit_of(ctune_loops *l, const ctune_bounds *b, bool upper) {
-    const ctune_bound_row *bound = upper ? b->upper : b->lower;
-    const ctune_aff *all = NULL;
-    for (int i = 0; i < (upper ? b->n_upper : b->n_lower); i++) {
-        const ctune_aff *aff = ctune_loops_import(l, bound[i].aff, NULL);
-        const ctune_aff *one = upper ? ctune_loops_floor(l, aff, bound[i].den)
-                                     : ctune_loops_ceil(l, aff, bound[i].den);
-        all = all == NULL ? one
-              : upper     ? ctune_loops_min(l, all, one)
-                          : ctune_loops_max(l, all, one);
-    }
-    return all;
-}
 
 /* Smallest or largest value of aff over the stage's domain box, over parameters; NULL when it has
  * no such form. */
@@ -57,7 +43,7 @@ static const ctune_aff *extreme(ctune_emitter *e, const ctune_stage *stage, cons
             ctune_bounds b;
             if (pos >= 0 && ctune_bounds_find(e->ctx, e->arena, e->region, &plain, NULL, 0, NULL, 0,
                                               pos, &b) == CTUNE_OK) {
-                value = limit_of(l, &b, (term->coef > 0) == largest);
+                value = ctune_bounds_limit(l, &b, (term->coef > 0) == largest);
             }
         }
         sum = ctune_aff_add(l->arena, sum, ctune_aff_scale(l->arena, value, term->coef));

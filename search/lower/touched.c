@@ -8,7 +8,7 @@
 
 #include "search/lower/bounds.h"
 
-static const ctune_aff *limit_of(ctune_loops *l, const ctune_bounds *b, bool upper) {
+const ctune_aff *ctune_bounds_limit(ctune_loops *l, const ctune_bounds *b, bool upper) {
     const ctune_bound_row *bound = upper ? b->upper : b->lower;
     const ctune_aff *all = NULL;
     for (int i = 0; i < (upper ? b->n_upper : b->n_lower); i++) {
@@ -30,8 +30,8 @@ static bool is_void(ctune_loops *l, const ctune_stmt *plain) {
             CTUNE_OK) {
             return false;
         }
-        const ctune_aff *span =
-            ctune_aff_sub(l->arena, limit_of(l, &b, true), limit_of(l, &b, false));
+        const ctune_aff *span = ctune_aff_sub(l->arena, ctune_bounds_limit(l, &b, true),
+                                              ctune_bounds_limit(l, &b, false));
         if (span != NULL && span->n_terms == 0 && span->c0 < 0) {
             return true;
         }
@@ -72,8 +72,8 @@ static bool find_extremes(ctune_loops *l, const ctune_stage *stage, const ctune_
     for (int i = 0; i < b.n_param_rows && out->rows != NULL; i++) {
         out->rows[out->n_rows++] = ctune_loops_import(l, b.param_rows[i], NULL);
     }
-    out->lo = limit_of(l, &b, false);
-    out->hi = limit_of(l, &b, true);
+    out->lo = ctune_bounds_limit(l, &b, false);
+    out->hi = ctune_bounds_limit(l, &b, true);
     return out->lo != NULL && out->hi != NULL;
 }
 

@@ -6,6 +6,7 @@
 #define CTUNE_SEARCH_LOWER_TOUCHED_H
 
 #include "search/loops/loops.h"
+#include "search/lower/bounds.h"
 
 typedef struct ctune_touched {
     const ctune_aff *lo, *hi; /* inclusive, indices of the program; NULL: not known */
@@ -17,5 +18,8 @@ typedef struct ctune_touched {
  * in bounds. An access that not each instance makes stays within what its tensor declares. */
 void ctune_touched_find(ctune_loops *loops, const ctune_stage *stage, const ctune_access *access,
                         const ctune_expr *read, int d, ctune_touched *out);
+
+/* Smallest or largest value of a bound list: max of lowers, min of uppers. NULL: there is none. */
+const ctune_aff *ctune_bounds_limit(ctune_loops *loops, const ctune_bounds *bounds, bool upper);
 
 #endif
