@@ -24,9 +24,7 @@
 #include "search/schedule/nest_ops.h"
 #include "search/schedule/program.h"
 
-static bool say(char *why, size_t why_size, const char *format, ...) CTUNE_PRINTF(3, 4);
-
-static bool say(char *why, size_t why_size, const char *format, ...) {
+bool ctune_nest_refuse(char *why, size_t why_size, const char *format, ...) {
     if (why != NULL && why_size > 0) {
         va_list args;
         va_start(args, format);
@@ -230,11 +228,12 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, const int
             continue;
         }
         if (c.min < 0) {
-            return say(why, why_size, "a dependence runs backwards at loop %s", loop->name);
+            return ctune_nest_refuse(why, why_size, "a dependence runs backwards at loop %s",
+                                     loop->name);
         }
         if (ctune_ann_is_spread(loop->ann)) {
-            return say(why, why_size, "a dependence is carried by the %s loop %s",
-                       spread_name(loop->ann), loop->name);
+            return ctune_nest_refuse(why, why_size, "a dependence is carried by the %s loop %s",
+                                     spread_name(loop->ann), loop->name);
         }
         if (c.min >= loop->step) {
             return true;
@@ -356,8 +355,9 @@ static bool check_shared_elements(const ctune_nest *nest, int stmt_node, char *w
         const ctune_nnode *loop = &nest->node[up];
         bool is_spread = ctune_ann_is_spread(loop->ann);
         if (is_spread && !is_pinned_loop(nest, stmt, up) && !may_add_up(nest, stmt, up)) {
-            return say(why, why_size, "iterations of the %s loop %s update the same element",
-                       spread_name(loop->ann), loop->name);
+            return ctune_nest_refuse(why, why_size,
+                                     "iterations of the %s loop %s update the same element",
+                                     spread_name(loop->ann), loop->name);
         }
     }
     return true;
@@ -383,8 +383,9 @@ static bool check_pair(const ctune_nest *nest, int a, int b, char *why, size_t w
         }
         if (is_spread && is_shared &&
             (loop->sum >= 0 || !is_pinned_alike(region, x, y, loop->dim))) {
-            return say(why, why_size, "statements in the %s loop %s update the same element",
-                       spread_name(loop->ann), loop->name);
+            return ctune_nest_refuse(why, why_size,
+                                     "statements in the %s loop %s update the same element",
+                                     spread_name(loop->ann), loop->name);
         }
     }
     return true;
@@ -433,7 +434,8 @@ static bool check_vecs(const ctune_nest *nest, char *why, size_t why_size) {
         }
         if (is_open && is_fissioned &&
             !ctune_nest_is_before(nest, node_of_stmt[vec->src], node_of_stmt[vec->dst])) {
-            return say(why, why_size, "a dependence runs backwards between parts of a loop's body");
+            return ctune_nest_refuse(why, why_size,
+                                     "a dependence runs backwards between parts of a loop's body");
         }
     }
     return true;

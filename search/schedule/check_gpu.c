@@ -11,22 +11,7 @@
  */
 #include "search/schedule/nest_ops.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "search/schedule/program.h"
-
-static bool say(char *why, size_t why_size, const char *format, ...) CTUNE_PRINTF(3, 4);
-
-static bool say(char *why, size_t why_size, const char *format, ...) {
-    if (why != NULL && why_size > 0) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(why, why_size, format, args);
-        va_end(args);
-    }
-    return false;
-}
 
 static bool is_loop(const ctune_nest *nest, int node) {
     return nest->node[node].kind == CTUNE_NN_LOOP;
@@ -100,12 +85,13 @@ static bool check_vec(const ctune_nest *nest, const ctune_depvec *vec, char *why
     bound_around(nest, dst, b);
     for (int i = 0; i < nest->n_nodes; i++) {
         if (a[i] != b[i]) {
-            return say(why, why_size, "a dependence between statements inside and outside of %s",
-                       nest->node[i].name);
+            return ctune_nest_refuse(why, why_size,
+                                     "a dependence between statements inside and outside of %s",
+                                     nest->node[i].name);
         }
         if (a[i] && !stands_still(nest, vec, nest->node[i].dim)) {
-            return say(why, why_size, "a dependence crosses the %s loop %s",
-                       ctune_ann_name(nest->node[i].ann), nest->node[i].name);
+            return ctune_nest_refuse(why, why_size, "a dependence crosses the %s loop %s",
+                                     ctune_ann_name(nest->node[i].ann), nest->node[i].name);
         }
     }
     return true;
@@ -130,9 +116,9 @@ static bool check_writers(const ctune_nest *nest, char *why, size_t why_size) {
             bound_around(nest, k, b);
             for (int n = 0; n < nest->n_nodes; n++) {
                 if (a[n] != b[n]) {
-                    return say(why, why_size,
-                               "statements inside and outside of %s update one array",
-                               nest->node[n].name);
+                    return ctune_nest_refuse(why, why_size,
+                                             "statements inside and outside of %s update one array",
+                                             nest->node[n].name);
                 }
             }
         }
@@ -160,11 +146,12 @@ static bool check_threads(const ctune_nest *nest, int launch, char *why, size_t 
     for (int i = 1; i < nest->n_nodes; i++) {
         if (is_loop(nest, i) && nest->node[i].ann == CTUNE_ANN_THREAD_Z &&
             ctune_nest_trip(nest, i) > 64) {
-            return say(why, why_size, "over 64 threads along z");
+            return ctune_nest_refuse(why, why_size, "over 64 threads along z");
         }
     }
     return n <= CTUNE_MAX_BLOCK_THREADS ||
-           say(why, why_size, "a block of %lld threads: 1024 are the most", (long long)n);
+           ctune_nest_refuse(why, why_size, "a block of %lld threads: 1024 are the most",
+                             (long long)n);
 }
 
 /* ---- shared copies --------------------------------------------------------------------------- */
@@ -242,19 +229,22 @@ static bool check_shared(const ctune_nest *nest, int c, char *why, size_t why_si
     bool is_in_block = false;
     for (int up = cache->at; up > 0; up = nest->node[up].parent) {
         if (ctune_ann_is_thread(nest->node[up].ann)) {
-            return say(why, why_size, "a shared copy must stand outside the threads' loops");
+            return ctune_nest_refuse(why, why_size,
+                                     "a shared copy must stand outside the threads' loops");
         }
         is_in_block = is_in_block || ctune_ann_is_block(nest->node[up].ann);
     }
     const ctune_tensor *tensor = &nest->region->tensors[access->tensor];
     if (!is_in_block || access->n_idx == 0 || tensor->is_temp) {
-        return say(why, why_size, "a shared copy is made of an array, inside a loop over blocks");
+        return ctune_nest_refuse(why, why_size,
+                                 "a shared copy is made of an array, inside a loop over blocks");
     }
     if (is_written_in(nest, ctune_nest_launch(nest, cache->at), access->tensor)) {
-        return say(why, why_size, "what is copied to shared memory is written by the same launch");
+        return ctune_nest_refuse(why, why_size,
+                                 "what is copied to shared memory is written by the same launch");
     }
     int64_t bytes = shared_bytes(nest, c);
-    return bytes > 0 || say(why, why_size, "a shared copy whose size is no constant");
+    return bytes > 0 || ctune_nest_refuse(why, why_size, "a shared copy whose size is no constant");
 }
 
 static bool check_caches(const ctune_nest *nest, int launch, char *why, size_t why_size) {
@@ -262,10 +252,10 @@ static bool check_caches(const ctune_nest *nest, int launch, char *why, size_t w
     for (int c = 0; c < nest->n_caches; c++) {
         const ctune_cache *cache = &nest->cache[c];
         if (cache->kind == CTUNE_CACHE_PACK) {
-            return say(why, why_size, "packs are for the CPU");
+            return ctune_nest_refuse(why, why_size, "packs are for the CPU");
         }
         if (cache->kind == CTUNE_CACHE_REGISTER && ctune_nest_launch(nest, cache->at) < 0) {
-            return say(why, why_size, "a register tile must be inside a launch");
+            return ctune_nest_refuse(why, why_size, "a register tile must be inside a launch");
         }
         if (cache->kind != CTUNE_CACHE_SHARED) {
             continue;
@@ -276,7 +266,8 @@ static bool check_caches(const ctune_nest *nest, int launch, char *why, size_t w
         int64_t own = shared_bytes(nest, c);
         bool is_here = ctune_nest_is_ancestor(nest, launch, cache->at);
         if (own > CTUNE_MAX_SHARED_BYTES || (is_here && (bytes += own) > CTUNE_MAX_SHARED_BYTES)) {
-            return say(why, why_size, "over %d bytes of shared memory", CTUNE_MAX_SHARED_BYTES);
+            return ctune_nest_refuse(why, why_size, "over %d bytes of shared memory",
+                                     CTUNE_MAX_SHARED_BYTES);
         }
     }
     return true;
@@ -285,19 +276,21 @@ static bool check_caches(const ctune_nest *nest, int launch, char *why, size_t w
 /* What a GPU does not have. */
 static bool check_words(const ctune_nest *nest, char *why, size_t why_size) {
     if (nest->n_skews > 0) {
-        return say(why, why_size, "no skewed array is on a GPU");
+        return ctune_nest_refuse(why, why_size, "no skewed array is on a GPU");
     }
     if (nest->n_sums > 0) {
-        return say(why, why_size, "no loop over a sum runs on a GPU");
+        return ctune_nest_refuse(why, why_size, "no loop over a sum runs on a GPU");
     }
     for (int i = 1; i < nest->n_nodes; i++) {
         const ctune_nnode *node = &nest->node[i];
         if (node->kind == CTUNE_NN_STMT && (node->placed >= 0 || node->is_streamed)) {
-            return say(why, why_size, "no placed or streamed statement runs on a GPU");
+            return ctune_nest_refuse(why, why_size,
+                                     "no placed or streamed statement runs on a GPU");
         }
         if (is_loop(nest, i) &&
             (ctune_ann_is_spread(node->ann) && !ctune_ann_is_bound(node->ann))) {
-            return say(why, why_size, "a nest on a GPU has no %s loop", ctune_ann_name(node->ann));
+            return ctune_nest_refuse(why, why_size, "a nest on a GPU has no %s loop",
+                                     ctune_ann_name(node->ann));
         }
     }
     return true;
@@ -307,7 +300,7 @@ bool ctune_nest_check_gpu(const ctune_nest *nest, char *why, size_t why_size) {
     if (!ctune_nest_is_gpu(nest)) {
         for (int c = 0; c < nest->n_caches; c++) {
             if (nest->cache[c].kind == CTUNE_CACHE_SHARED) {
-                return say(why, why_size, "a shared copy without loops over blocks");
+                return ctune_nest_refuse(why, why_size, "a shared copy without loops over blocks");
             }
         }
         return true;

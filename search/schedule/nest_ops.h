@@ -101,4 +101,7 @@ int64_t ctune_nest_shared_extent(const ctune_nest *nest, int c, int d);
  * (inclusive)? Then nothing inside one iteration of stop depends on it. */
 bool ctune_nest_is_carried(const ctune_nest *nest, const ctune_depvec *vec, int stop);
 
+/* Why a check refuses: the words into why [why_size], which may be NULL. false, for its caller. */
+bool ctune_nest_refuse(char *why, size_t why_size, const char *format, ...) CTUNE_PRINTF(3, 4);
+
 #endif
